@@ -1,0 +1,109 @@
+#ifndef AGENT_BASE_CONFIG_H
+#define AGENT_BASE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/addr.h"
+#include "agent/base/err.h"
+#include "agent/base/name.h"
+
+/* The agent's own file: which zones, which credentials, which limits.
+ * source: dnsfailover.conf(5) */
+
+enum config_kind { CONFIG_STR, CONFIG_INT, CONFIG_BOOL };
+
+/* One option of a provider type; the parser, the manual and `providers`
+ * read the same table. A table ends with name NULL. */
+struct config_field {
+    const char *name;
+    enum config_kind kind;
+    bool required;
+    bool is_command;  /* a command template: {zone}, {file} … */
+    const char *dflt; /* NULL: none */
+    const char *help; /* one line for the manual */
+};
+
+/* What a provider type takes. */
+struct config_schema {
+    const char *type;
+    const struct config_field *fields;
+};
+
+struct config_option {
+    const char *name, *value;
+};
+
+struct config_provider {
+    const char *name; /* its title */
+    const char *type;
+    const struct config_option *options; /* as given; defaults not filled in */
+    size_t noptions;
+    int line;
+};
+
+enum config_discover { DISCOVER_PROVIDER, DISCOVER_AXFR, DISCOVER_NAMES };
+
+struct config_zone {
+    const char *name; /* canonical; "*" for every zone of the provider */
+    const struct config_provider *provider;
+    enum config_discover discover;
+    const char *const *names; /* canonical owners */
+    size_t nnames;
+    const struct addr *servers; /* with port; none: the zone's NS set */
+    size_t nservers;
+    bool observe;
+    bool create;
+    bool cross_names;
+    bool allow_active;
+    int line;
+};
+
+struct config {
+    const char *file;
+    const char *state;          /* path of state.db */
+    const char *dc;             /* NULL: none */
+    const struct addr *anchors; /* port 0: icmp */
+    size_t nanchors;
+    const struct cidr *allow_targets;
+    size_t nallow_targets;
+    const char *notify;  /* command line; NULL: none */
+    int64_t max_targets; /* per spec */
+    int64_t min_period_ms;
+    const struct addr *resolvers; /* none: resolv.conf */
+    size_t nresolvers;
+    bool trust_ad;
+    const struct config_provider *providers;
+    size_t nproviders;
+    const struct config_zone *zones;
+    size_t nzones;
+    struct arena *arena; /* owns all of the above */
+};
+
+/* Reads file. schemas: the provider types, ends with type NULL.
+ * out: *cfg, freed by config_free
+ * returns 0, or -1 with e set: ERR_NOTFOUND (no such file), ERR_INPUT
+ * ("FILE:LINE: what was found; what is accepted"), ERR_AUTH (holds a secret
+ * and others can read it) */
+MUST_CHECK int config_load(const char *file,
+                           const struct config_schema *schemas,
+                           struct config **cfg, struct err *e);
+void config_free(struct config *cfg);
+
+/* The option's value, its table default, or NULL. */
+const char *config_option_get(const struct config_provider *p,
+                              const struct config_field *fields,
+                              const char *name);
+/* A secret: the option NAME-file's content (first line; the file must not be
+ * readable by others), else option NAME (allowed only in a file that others
+ * cannot read), else environment env (may be NULL).
+ * out: *secret — heap; the caller wipes and frees it by config_secret_free
+ * returns 0, or -1 with e set (ERR_AUTH unreadable or readable by others,
+ * ERR_NOTFOUND none given) */
+MUST_CHECK int config_secret_get(const struct config_provider *p,
+                                 const char *name, const char *env,
+                                 char **secret, struct err *e);
+void config_secret_free(char *secret);
+
+#endif

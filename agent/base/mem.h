@@ -1,0 +1,41 @@
+#ifndef AGENT_BASE_MEM_H
+#define AGENT_BASE_MEM_H
+
+#include <stddef.h>
+
+/* Memory. Every external input has a size limit before it gets here, so an
+ * allocation that fails means that the machine is out of memory: the process
+ * says so and aborts; nothing here returns NULL. */
+
+void *mem_alloc(size_t size) /* zeroed */
+    __attribute__((malloc, returns_nonnull));
+void *mem_array(size_t n, size_t size) /* zeroed; overflow aborts */
+    __attribute__((malloc, returns_nonnull));
+char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
+char *mem_strndup(const char *s, size_t n) /* at most n bytes, ends with NUL */
+    __attribute__((malloc, returns_nonnull));
+char *mem_printf(const char *fmt, ...)
+    __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+
+/* Makes room for element n (index) in the array p of *cap elements of size
+ * bytes; new room is zeroed. Returns p or its new place. Use:
+ *     v = mem_grow(v, &cap, n, sizeof *v); v[n++] = x; */
+void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
+    __attribute__((returns_nonnull));
+
+/* An arena: many small pieces, dropped at once by arena_free. */
+struct arena;
+struct arena *arena_new(void) __attribute__((returns_nonnull));
+void arena_free(struct arena *a);               /* NULL is fine */
+void *arena_alloc(struct arena *a, size_t size) /* zeroed, aligned */
+    __attribute__((returns_nonnull));
+void *arena_array(struct arena *a, size_t n, size_t size)
+    __attribute__((returns_nonnull));
+char *arena_strdup(struct arena *a, const char *s)
+    __attribute__((returns_nonnull));
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+    __attribute__((returns_nonnull));
+char *arena_printf(struct arena *a, const char *fmt, ...)
+    __attribute__((returns_nonnull, format(printf, 2, 3)));
+
+#endif

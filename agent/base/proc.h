@@ -1,0 +1,43 @@
+#ifndef AGENT_BASE_PROC_H
+#define AGENT_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/err.h"
+#include "agent/base/loop.h"
+
+/* Commands of the configuration file: run without a shell, in a process
+ * group of their own, with a time limit and limited output. */
+
+#define PROC_OUTPUT_MAX 4096
+
+struct proc_result {
+    bool started;                     /* false: could not be run, see err */
+    bool timed_out;                   /* the whole group was killed */
+    int exit_code;                    /* -1 when ended by a signal */
+    int signal;                       /* 0: none */
+    char output[PROC_OUTPUT_MAX + 1]; /* stdout and stderr, cut, NUL */
+    struct err err; /* set unless exit_code is 0: one line saying why, with
+                       the last line of output; ERR_LOCAL or ERR_RETRY */
+};
+typedef void proc_cb(void *arg, const struct proc_result *r);
+
+/* Splits a command template at blanks ('…' and "…" keep blanks, no other
+ * shell syntax) and replaces {key} in each word by its value: a value never
+ * becomes two words. keys and values: nvars each.
+ * out: *argv — NULL-terminated, heap; freed by proc_argv_free
+ * returns 0, or -1 with e set (ERR_INPUT: empty, open quote, unknown {key}) */
+MUST_CHECK int proc_split(const char *command, const char *const *keys,
+                          const char *const *values, size_t nvars, char ***argv,
+                          struct err *e);
+void proc_argv_free(char **argv);
+
+/* Starts argv[0] (PATH is searched) in directory dir (NULL: as is), feeds
+ * it input (may be NULL) and calls cb once, always later. */
+void proc_run(struct loop *l, char *const *argv, const char *dir,
+              const char *input, size_t input_len, int64_t timeout_ms,
+              proc_cb *cb, void *arg);
+
+#endif

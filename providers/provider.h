@@ -1,0 +1,167 @@
+#ifndef PROVIDERS_PROVIDER_H
+#define PROVIDERS_PROVIDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/config.h"
+#include "agent/base/err.h"
+#include "agent/base/http.h"
+#include "agent/base/loop.h"
+#include "providers/rrset.h"
+
+/* The contract that every provider fulfils. All calls are asynchronous: they
+ * start something and call back exactly once, later, never from inside the
+ * starting call. One call per instance and zone at a time.
+ *
+ *   A list that came back empty is not proof of absence.
+ *   Only the exact (name, type, data) of a change is touched; everything
+ *   else in the set, the row and the zone is written back as it was read.
+ *   Equal rows of one value are switched together.
+ *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
+ *   read back before it says anything else. */
+
+struct provider; /* an instance: one account or one set of files */
+
+struct provider_caps {
+    bool in_place_disable; /* a withdrawn value stays, switched off */
+    bool atomic;           /* a change set is applied as a whole or not */
+    bool local;            /* reading costs nothing: read in every round */
+    bool needs_reload;     /* a served serial is awaited in apply */
+    bool lists_zones, lists_specs;
+    bool creates_missing; /* adds a value it does not hold without `create` */
+    uint32_t min_ttl_s;
+    size_t txt_max;     /* bytes of one TXT value; 0: no own limit */
+    int64_t publish_ms; /* from an accepted write to DNS, at most */
+};
+
+/* One step for one value. */
+enum change_op { CHANGE_PUBLISH, CHANGE_WITHDRAW };
+struct change {
+    enum change_op op;
+    size_t set;       /* changes with the same number belong to one set: when a
+                         publish of it fails, its withdrawals are skipped */
+    const char *name; /* canonical */
+    enum rr_type type;
+    const char *data; /* canonical */
+    int64_t ttl_s;    /* PUBLISH: the TTL to give it; -1: as it is, or the
+                         zone's default. The values of the set that stay get
+                         the same TTL (RFC 2181 5.2) */
+};
+
+/* Ordered: publishes of a set before its withdrawals. */
+struct change_set {
+    const char *zone; /* canonical */
+    const struct change *v;
+    size_t n;
+    bool create;         /* add values that the provider lacks, where that is
+                            not its way (see creates_missing) */
+    const char *comment; /* why, in one line, for providers that keep it */
+};
+
+enum change_state {
+    CHANGE_DONE,    /* accepted (or found to be so already) */
+    CHANGE_FAILED,  /* refused, nothing was changed by it */
+    CHANGE_SKIPPED, /* not tried, because a publish of its set failed, or the
+                       whole set was given up */
+    CHANGE_UNKNOWN, /* may or may not have happened */
+};
+struct change_result {
+    enum change_state state;
+    struct err err; /* of FAILED and UNKNOWN */
+};
+
+struct provider_apply {
+    struct err err; /* ERR_NONE, or why the whole was given up */
+    const struct change_result *results; /* one per change, same order */
+    size_t n;
+    bool has_serial;
+    uint32_t serial; /* the zone's serial after the change */
+};
+struct provider_records {
+    struct err err;
+    const struct rrset_list *sets; /* of the names asked for; borrowed */
+    bool has_serial;
+    uint32_t serial;
+};
+struct provider_names {
+    struct err err;
+    const char *const *names; /* canonical; borrowed */
+    size_t n;
+};
+/* A _failover TXT as the provider stores it. */
+struct provider_spec {
+    const char *owner; /* canonical, without _failover */
+    const char *text;  /* as stored, NUL-terminated; NULL: not known */
+    size_t len;
+};
+struct provider_specs {
+    struct err err;
+    const struct provider_spec *specs;
+    size_t n;
+};
+
+typedef void provider_apply_cb(void *arg, const struct provider_apply *r);
+typedef void provider_records_cb(void *arg, const struct provider_records *r);
+typedef void provider_names_cb(void *arg, const struct provider_names *r);
+typedef void provider_specs_cb(void *arg, const struct provider_specs *r);
+typedef void provider_close_cb(void *arg);
+
+/* What is handed in. */
+struct provider_serial {
+    bool known;      /* some authoritative server answered */
+    uint32_t serial; /* the newest served, by RFC 1982 */
+};
+typedef void provider_serial_cb(void *arg, const struct provider_serial *s);
+struct provider_env {
+    struct loop *loop;
+    struct http *http;
+    /* The serial that the zone's authoritative servers serve now. */
+    void (*served_serial)(void *arg, const char *zone, provider_serial_cb *cb,
+                          void *cb_arg);
+    void *arg;
+};
+
+struct provider_ops {
+    const char *type;
+    const struct config_field *fields; /* ends with name NULL */
+    struct provider_caps caps;
+    /* Reads the options, talks to nobody. env is copied. returns 0, or -1
+     * with e set (ERR_INPUT, ERR_AUTH). */
+    int (*open)(const struct provider_env *env,
+                const struct config_provider *cfg, struct provider **out,
+                struct err *e);
+    /* Ends sessions, frees the instance, then calls cb. */
+    void (*close)(struct provider *p, provider_close_cb *cb, void *arg);
+    /* NULL where caps say so. */
+    void (*list_zones)(struct provider *p, provider_names_cb *cb, void *arg);
+    void (*list_specs)(struct provider *p, const char *zone,
+                       provider_specs_cb *cb, void *arg);
+    /* A, AAAA and CNAME sets of names (canonical, in zone), switched-off
+     * values included. */
+    void (*list_records)(struct provider *p, const char *zone,
+                         const char *const *names, size_t n,
+                         provider_records_cb *cb, void *arg);
+    void (*apply)(struct provider *p, const struct change_set *set,
+                  provider_apply_cb *cb, void *arg);
+};
+
+/* First member of every instance. */
+struct provider {
+    const struct provider_ops *ops;
+};
+
+extern const struct provider_ops provider_zonefile;
+extern const struct provider_ops provider_ispconfig;
+
+/* The table, ends with NULL, and a look-up in it (NULL: no such type). */
+extern const struct provider_ops *const providers[];
+const struct provider_ops *provider_find(const char *type);
+
+/* Shared by providers that apply one change after the other: marks what is
+ * still open in the sets of failed publishes as SKIPPED. */
+void provider_skip_after(const struct change_set *set, size_t failed,
+                         struct change_result *results);
+
+#endif

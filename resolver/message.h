@@ -1,0 +1,66 @@
+#ifndef RESOLVER_MESSAGE_H
+#define RESOLVER_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/addr.h"
+#include "agent/base/err.h"
+
+/* DNS messages, with ldns as the codec: what the resolver and the providers
+ * read from an answer. source: RFC 1035 4, RFC 6891 */
+
+enum { /* RR type numbers, RFC 1035 3.2.2, RFC 3596 */
+       MESSAGE_A = 1,
+       MESSAGE_NS = 2,
+       MESSAGE_CNAME = 5,
+       MESSAGE_SOA = 6,
+       MESSAGE_TXT = 16,
+       MESSAGE_AAAA = 28
+};
+
+struct message; /* a decoded message */
+
+struct message_string {
+    const char *data;
+    size_t len;
+};
+struct message_txt { /* one TXT record */
+    const struct message_string *strings;
+    size_t nstrings;
+    uint32_t ttl_s;
+};
+
+/* A query: id 0 (the sender sets it), EDNS 1232.
+ * out: *wire — heap, caller frees; *len — bytes */
+MUST_CHECK int message_query(const char *name, uint16_t type, bool rd, bool ad,
+                             uint8_t **wire, size_t *len, struct err *e);
+/* out: *m — freed by message_free. returns 0, or -1 with e set (ERR_RETRY:
+ * cannot be decoded) */
+MUST_CHECK int message_decode(const uint8_t *wire, size_t len,
+                              struct message **m, struct err *e);
+void message_free(struct message *m);
+
+int message_rcode(const struct message *m); /* RFC 1035 4.1.1 */
+const char *message_rcode_name(int rcode);  /* "SERVFAIL" … */
+bool message_is_aa(const struct message *m);
+bool message_is_ad(const struct message *m);
+bool message_is_tc(const struct message *m);
+bool message_has_soa(const struct message *m); /* in the authority section */
+/* The answer records of (name, type); what is returned is borrowed from m.
+ * name NULL: any name (answers behind CNAMEs). */
+size_t message_count(const struct message *m, const char *name, uint16_t type);
+const struct message_txt *message_txts(struct message *m, const char *name,
+                                       size_t *n);
+/* out: up to max addresses (A or AAAA by type) with the smallest TTL;
+ * returns how many there are */
+size_t message_addrs(const struct message *m, const char *name, uint16_t type,
+                     struct addr *out, size_t max, uint32_t *ttl_s);
+/* Targets of NS or CNAME records as canonical names; borrowed. */
+const char *const *message_targets(struct message *m, const char *name,
+                                   uint16_t type, size_t *n);
+/* The serial of a SOA in the answer. returns 0, or -1: none */
+MUST_CHECK int message_serial(const struct message *m, uint32_t *serial);
+
+#endif

@@ -1,0 +1,177 @@
+#ifndef SPECS_SPEC_H
+#define SPECS_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/addr.h"
+#include "agent/base/err.h"
+#include "agent/base/name.h"
+
+/* The typed spec: what the text at _failover.<name> means, whatever form
+ * and spelling it came in. Values only; everything lives in the arena of its
+ * struct spec. source: spec-language (the manual of the language) */
+
+#define SPEC_TEXT_MAX 65000u /* bytes of one owner's JSON text */
+#define SPEC_DEPTH_MAX 32u
+
+enum spec_spelling { SPEC_JSON, SPEC_ESCAPED, SPEC_BARE };
+enum spec_form { SPEC_ROWS, SPEC_OBJECT };
+enum spec_type { SPEC_A, SPEC_AAAA, SPEC_CNAME };
+enum spec_order { SPEC_ALL, SPEC_PRIORITY };
+enum spec_all_down { SPEC_KEEP, SPEC_DOWN_ALL, SPEC_NONE };
+
+/* One check, complete: every default is filled in. */
+enum spec_check_kind { SPEC_CHECK_TCP };
+
+struct spec_check {
+    enum spec_check_kind kind;
+    struct addr target; /* family 0: the address of the record; else fixed */
+    uint16_t port;
+    int64_t timeout_ms;
+    int64_t access_period_ms;
+    int64_t retry_period_ms;
+    uint32_t required_success;
+    uint32_t required_failure;
+    bool repeat_timeout; /* rows: a timeout of a check that is not down is
+                            repeated once at once before it counts */
+    const char *pointer; /* JSON pointer of where it is written */
+};
+
+struct spec_record {
+    const char *name; /* canonical */
+    enum spec_type type;
+    const char *data; /* canonical: RFC 5952 address or canonical name */
+    struct addr addr; /* A, AAAA */
+    const struct spec_check *checks; /* ANDed; none: always healthy */
+    size_t nchecks;
+    int64_t ttl_s;       /* -1: none given */
+    int64_t prio;        /* place in the chain: `prio`, else the position in
+                            its array counted from 1; smaller comes first */
+    size_t position;     /* in reading order, breaks ties */
+    bool fallback;       /* of fallbackRecords */
+    const char *pointer; /* "/records/0" of its document */
+    size_t document;     /* index of the TXT record it came from */
+};
+
+/* The records of one (name, type). */
+struct spec_set {
+    const char *name;
+    enum spec_type type;
+    enum spec_order order;
+    uint32_t take; /* 0: no limit */
+    enum spec_all_down all_down;
+    bool damping;
+    int64_t ttl_s; /* the smallest given by its records; -1: none */
+    const struct spec_record *records; /* by prio, then position; equal
+                                          values once */
+    size_t nrecords;
+    const struct spec_record *fallback;
+    size_t nfallback;
+};
+
+/* A remark: an error or an advice with its place. */
+struct spec_note {
+    enum { SPEC_NOTE_ERROR, SPEC_NOTE_WARNING } level;
+    const char *text; /* "_failover.www.example.org /records/1/ttl: found "x";
+                         accepted: …" */
+};
+
+struct spec_defaults { /* -1 / 0 where not given */
+    int64_t ttl_s, timeout_ms, access_period_ms, retry_period_ms;
+    uint32_t required_success, required_failure;
+};
+
+struct spec {
+    const char *owner;           /* canonical */
+    const char *zone;            /* canonical */
+    enum spec_form form;         /* of the first document */
+    enum spec_spelling spelling; /* of the first document */
+    const struct spec_set *sets; /* by canonical name, then type */
+    size_t nsets;
+    const struct spec_note *warnings;
+    size_t nwarnings;
+    struct spec_defaults defaults; /* as written in this spec */
+    /* of an apex spec; elsewhere they are errors */
+    const char *const *names; /* canonical owners for discover = names */
+    size_t nnames;
+    int64_t debounce_ms;    /* -1: not given */
+    int32_t max_change_pct; /* 0…100, "50%"; -1: not given */
+    struct arena *arena;
+};
+
+/* One character-string of a TXT record (RFC 1035 3.3), any bytes. */
+struct spec_string {
+    const char *data;
+    size_t len;
+};
+/* One TXT record. */
+struct spec_txt {
+    const struct spec_string *strings;
+    size_t nstrings;
+};
+
+struct spec_context {
+    const char *owner, *zone;    /* canonical; zone contains owner */
+    const struct spec *apex;     /* NULL: none, or owner is the apex */
+    const char *const *ns_names; /* the zone's own NS targets: never managed */
+    size_t nns_names;
+    bool cross_names;      /* may act within the whole zone */
+    int64_t min_period_ms; /* agent's limit; 0: none */
+    size_t max_targets;    /* agent's limit; 0: none */
+};
+
+/* The text begins with none of [ { " (after joining): it is another tool's
+ * TXT record and no business of ours. */
+bool spec_is_foreign(const struct spec_txt *txt);
+
+/* Reads all TXT records of one owner as one spec: foreign ones are skipped,
+ * the order of the records does not matter, equal documents count once.
+ * in:  txts — as DNS or a provider gave them; n may be 0
+ * out: *spec — freed by spec_free
+ * returns 0, or -1 with e set:
+ *   ERR_NOTFOUND     only foreign records, or none
+ *   ERR_INPUT        not valid; the text names owner, JSON pointer, what was
+ *                    found and what is accepted
+ *   ERR_UNSUPPORTED  valid, but a member that this version does not read
+ *   ERR_LIMIT        too long, too deep, too many targets
+ * source: spec-language 1–4 */
+MUST_CHECK int spec_parse(const struct spec_txt *txts, size_t n,
+                          const struct spec_context *ctx, struct spec **spec,
+                          struct err *e);
+void spec_free(struct spec *s);
+
+/* The same for a text from a file or standard input (lint). The owner's
+ * text as one document; JSON, escaped or bare. */
+MUST_CHECK int spec_parse_text(const char *text, size_t len,
+                               const struct spec_context *ctx,
+                               struct spec **spec, struct err *e);
+
+/* Canonical JSON of the spec (object form, members in table order):
+ * parse(print(s)) equals s. Heap, caller frees. */
+char *spec_print(const struct spec *s);
+
+const char *spec_type_name(enum spec_type t);         /* "A" … */
+const char *spec_spelling_name(enum spec_spelling s); /* "JSON", "JSON with
+                                                          escaped quotes",
+                                                          "bare" */
+
+/* --- authority: which owner speaks for which set ------------------------ */
+
+struct spec_claim {
+    const struct spec *spec;
+    const struct spec_set *set;
+};
+
+/* Gives every (name, type) of a zone to one owner: its own _failover.<name>,
+ * else the nearest name above, else the first in canonical order.
+ * out: *claims — by canonical name, then type; heap, caller frees
+ *      *notes  — one error per other claim: "… is claimed by … too; …"; heap
+ *                (texts in arena a)
+ * source: spec-language 1 "Authority" */
+void spec_authority(const struct spec *const *specs, size_t n, struct arena *a,
+                    struct spec_claim **claims, size_t *nclaims,
+                    struct spec_note **notes, size_t *nnotes);
+
+#endif
