@@ -1,0 +1,61 @@
+#ifndef AGENT_ENGINE_DECIDE_H
+#define AGENT_ENGINE_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "specs/spec.h"
+
+/* What a set publishes, from what is known about its records. Pure.
+ * source: spec-language 4 */
+
+/* Three-valued truth of a record's condition. */
+enum tri { TRI_UNKNOWN, TRI_FALSE, TRI_TRUE };
+enum tri tri_and(enum tri a, enum tri b);
+
+struct decide_value {
+    enum tri healthy;
+    bool never_up;  /* FALSE, and every failing check has never been up */
+    bool waiting;   /* healthy, but only waits (returnAfter, damping) */
+    bool held_off;  /* healthy, but somebody else switched it off */
+    bool published; /* now */
+};
+
+struct decide_set {
+    enum spec_order order;
+    uint32_t take; /* 0: no limit */
+    enum spec_all_down all_down;
+    const struct decide_value *values; /* in chain order */
+    size_t nvalues;
+    const struct decide_value *fallback; /* in chain order */
+    size_t nfallback;
+};
+
+/* The rule that gave the decision; its text is the reason people read. */
+enum decide_rule {
+    DECIDE_HEALTHY,       /* tier 1 */
+    DECIDE_WAITING,       /* tier 4 */
+    DECIDE_FALLBACK,      /* tier 5 */
+    DECIDE_ALL_DOWN_KEEP, /* tier 6 … */
+    DECIDE_ALL_DOWN_ALL,
+    DECIDE_ALL_DOWN_NONE,
+    DECIDE_HOLD_UNKNOWN,  /* a record of a higher tier has no verdict yet */
+    DECIDE_HOLD_NEVER_UP, /* only checks that have never been up say down */
+    DECIDE_HOLD_HANDS,    /* what is healthy was switched off by others */
+    DECIDE_HOLD_EMPTY,    /* the spec names no record for this set */
+};
+
+struct decision {
+    int tier; /* 1, 4, 5, 6; 0 while the set is held as it is */
+    enum decide_rule rule;
+};
+
+/* out: publish[nvalues + nfallback] — what the set should publish, values
+ * first; where the rule holds or keeps, what is published now. */
+struct decision decide_set(const struct decide_set *set, bool *publish);
+
+const char *decide_rule_text(enum decide_rule r);
+bool decide_rule_holds(enum decide_rule r); /* leaves the set as it is */
+
+#endif

@@ -1,0 +1,35 @@
+#ifndef AGENT_ENGINE_MEMORY_H
+#define AGENT_ENGINE_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the agent remembers from round to round about the records it
+ * manages: what it wrote, what it saw, how often it acted. Plain values,
+ * zeroed: nothing known. Times are engine milliseconds (state.h). */
+
+#define MEMORY_EVENTS 8
+
+struct memory_value {
+    bool seen;      /* looked at before: no first contact any more */
+    bool expected;  /* published as far as the agent knows (wrote or saw) */
+    bool uncertain; /* a write ended as unknown: believe what is read next */
+    bool held_off;  /* healthy, and somebody else switched it off */
+    bool created;   /* the provider had no such value before the agent */
+    bool withdrawn; /* switched off by the agent, and not yet back */
+    uint32_t damp;  /* damping step; 0: none */
+    int64_t healthy_since_ms;              /* 0: not healthy */
+    int64_t withdrawals_ms[MEMORY_EVENTS]; /* because of checks; newest first */
+    int64_t reclaims_ms[MEMORY_EVENTS];    /* taken out again after others had
+                                              put it in; newest first */
+    uint32_t brake_streak; /* failures in a row when the brake took hold */
+    bool pending;          /* written, not yet seen in DNS */
+    int64_t pending_since_ms;
+};
+
+struct memory_set {
+    int64_t brake_since_ms; /* 0: not held by the brake */
+    int tier;               /* last decision, for status */
+};
+
+#endif

@@ -1,0 +1,420 @@
+#include "agent/engine/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/mem.h"
+
+#define MINUTE_MS (60 * 1000LL)
+#define HOUR_MS (60 * MINUTE_MS)
+#define DAMP_AFTER 3
+#define RECLAIMS_PER_HOUR 3
+
+/* --- events -------------------------------------------------------------- */
+
+static void event_add(int64_t *events, int64_t now_ms)
+{
+    memmove(events + 1, events, (MEMORY_EVENTS - 1) * sizeof *events);
+    events[0] = now_ms != 0 ? now_ms : 1; /* 0 means none */
+}
+
+static size_t events_since(const int64_t *events, int64_t from_ms)
+{
+    size_t n = 0;
+
+    while (n < MEMORY_EVENTS && events[n] != 0 && events[n] > from_ms)
+        n++;
+    return n;
+}
+
+/* --- others' hands, damping ---------------------------------------------- */
+
+static void look_at_hands(struct plan_value *v)
+{
+    struct memory_value *m = v->memory;
+
+    if (m->seen && !m->uncertain && m->expected != v->published) {
+        m->put_in = v->published;
+        m->held_off = !v->published && v->healthy != TRI_FALSE;
+    }
+    if (v->published || v->healthy == TRI_FALSE)
+        m->held_off = false;
+    if (v->published)
+        m->withdrawn = false;
+    else
+        m->put_in = false;
+    m->seen = true;
+    m->uncertain = false;
+    m->expected = v->published;
+}
+
+static void look_at_health(struct plan_value *v, int64_t now_ms)
+{
+    struct memory_value *m = v->memory;
+
+    if (v->healthy == TRI_FALSE)
+        m->healthy_since_ms = 0;
+    else if (v->healthy == TRI_TRUE && m->healthy_since_ms == 0)
+        m->healthy_since_ms = now_ms != 0 ? now_ms : 1;
+    if (m->healthy_since_ms != 0 && now_ms - m->healthy_since_ms >= HOUR_MS) {
+        m->damp = 0;
+        memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
+    }
+}
+
+int64_t plan_damp_wait_ms(uint32_t damp)
+{
+    int64_t wait = PLAN_DAMP_FIRST_MS;
+
+    if (damp == 0)
+        return 0;
+    while (--damp > 0 && wait < PLAN_DAMP_MOST_MS)
+        wait *= 2;
+    return wait < PLAN_DAMP_MOST_MS ? wait : PLAN_DAMP_MOST_MS;
+}
+
+static bool must_wait(const struct plan_set *set, const struct plan_value *v,
+                      int64_t now_ms)
+{
+    const struct memory_value *m = v->memory;
+
+    return set->damping && v->healthy == TRI_TRUE && !v->published &&
+           now_ms - m->healthy_since_ms < plan_damp_wait_ms(m->damp);
+}
+
+/* --- one set -------------------------------------------------------------- */
+
+static void keep_set(struct plan_set *set)
+{
+    for (size_t i = 0; i < set->nvalues; i++)
+        set->values[i].publish = set->values[i].published;
+}
+
+static struct decide_value describe(struct plan_set *set, struct plan_value *v,
+                                    int64_t now_ms)
+{
+    struct decide_value d;
+
+    v->waiting = must_wait(set, v, now_ms);
+    d.healthy = v->healthy;
+    d.never_up = v->never_up;
+    d.waiting = v->waiting;
+    d.held_off = v->memory->held_off;
+    d.published = v->published;
+    return d;
+}
+
+/* A dropped value is left as it stands; one that the agent had created goes
+ * once a healthy one of the spec is published. */
+static void decide_dropped(struct plan_set *set)
+{
+    bool served = false;
+
+    for (size_t i = 0; i < set->nvalues; i++) {
+        const struct plan_value *v = &set->values[i];
+
+        served = served || (!v->dropped && v->publish && v->published &&
+                            v->healthy == TRI_TRUE);
+    }
+    for (size_t i = 0; i < set->nvalues; i++) {
+        struct plan_value *v = &set->values[i];
+
+        if (v->dropped)
+            v->publish = v->published && !(v->memory->created && served);
+    }
+}
+
+/* What others put in against the decision is taken out three times an hour,
+ * then left to them. */
+static void limit_reclaims(struct plan_set *set, int64_t now_ms)
+{
+    for (size_t i = 0; i < set->nvalues; i++) {
+        struct plan_value *v = &set->values[i];
+
+        v->reclaim_held = !v->publish && v->published && !v->memory->expected &&
+                          events_since(v->memory->reclaims_ms,
+                                       now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
+        if (v->reclaim_held)
+            v->publish = true;
+    }
+}
+
+static void decide_one(struct plan_set *set, int64_t now_ms)
+{
+    struct decide_value *d = mem_array(set->nvalues, sizeof *d);
+    bool *publish = mem_array(set->nvalues, sizeof *publish);
+    struct decide_set in = {.order = set->order,
+                            .take = set->take,
+                            .all_down = set->all_down,
+                            .values = d};
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->nvalues; i++) {
+        struct plan_value *v = &set->values[i];
+
+        look_at_health(v, now_ms);
+        look_at_hands(v);
+        if (v->dropped)
+            continue;
+        d[n++] = describe(set, v, now_ms);
+        if (v->fallback)
+            in.nfallback++;
+        else
+            in.nvalues++;
+    }
+    in.fallback = d + in.nvalues;
+    set->decision = decide_set(&in, publish);
+    n = 0;
+    for (size_t i = 0; i < set->nvalues; i++)
+        if (!set->values[i].dropped)
+            set->values[i].publish = publish[n++];
+    decide_dropped(set);
+    limit_reclaims(set, now_ms);
+    free(d);
+    free(publish);
+}
+
+/* --- a blind agent does not act ------------------------------------------ */
+
+static bool failed_twice_over(const struct plan_set *set)
+{
+    for (size_t i = 0; i < set->nvalues; i++) {
+        const struct plan_value *v = &set->values[i];
+
+        if (!v->dropped && v->healthy == TRI_FALSE &&
+            v->fail_streak / 2 < v->need_failure)
+            return false;
+    }
+    return true;
+}
+
+static size_t count_changes(const struct plan_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->nvalues; i++)
+        n += set->values[i].publish != set->values[i].published;
+    return n;
+}
+
+static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
+{
+    if (!set->observed)
+        set->hold = PLAN_UNSEEN;
+    else if (zone->blind)
+        set->hold = PLAN_BLIND;
+    else if (zone->alone && set->decision.tier >= 3 && count_changes(set) > 0 &&
+             !failed_twice_over(set))
+        set->hold = PLAN_ALONE;
+    if (set->hold != PLAN_FREE)
+        keep_set(set);
+}
+
+/* --- brake -----------------------------------------------------------------
+ */
+
+bool plan_is_check_withdrawal(const struct plan_value *v)
+{
+    return v->published && !v->publish && !v->dropped &&
+           v->healthy == TRI_FALSE;
+}
+
+static size_t count_withdrawals(const struct plan_set *set, int64_t *latest_ms)
+{
+    size_t n = 0;
+
+    *latest_ms = INT64_MIN;
+    for (size_t i = 0; i < set->nvalues; i++) {
+        const struct plan_value *v = &set->values[i];
+
+        if (!plan_is_check_withdrawal(v))
+            continue;
+        n++;
+        if (v->decided_ms > *latest_ms)
+            *latest_ms = v->decided_ms;
+    }
+    return n;
+}
+
+struct brake_row {
+    struct plan_set *set;
+    size_t n;
+    int64_t latest_ms;
+    size_t index;
+};
+
+static int brake_order(const void *pa, const void *pb)
+{
+    const struct brake_row *a = pa, *b = pb;
+
+    if (a->latest_ms != b->latest_ms)
+        return a->latest_ms < b->latest_ms ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void brake_begin(struct plan_set *set, int64_t now_ms)
+{
+    set->memory->brake_since_ms = now_ms != 0 ? now_ms : 1;
+    for (size_t i = 0; i < set->nvalues; i++)
+        set->values[i].memory->brake_streak = set->values[i].fail_streak;
+}
+
+/* Its checks have failed for another access period and requiredFailure more
+ * results. */
+static bool brake_is_over(const struct plan_set *set, int64_t now_ms)
+{
+    int64_t held_ms = now_ms - set->memory->brake_since_ms;
+
+    for (size_t i = 0; i < set->nvalues; i++) {
+        const struct plan_value *v = &set->values[i];
+
+        if (!plan_is_check_withdrawal(v))
+            continue;
+        if (held_ms < v->access_period_ms ||
+            v->fail_streak < v->memory->brake_streak ||
+            v->fail_streak - v->memory->brake_streak < v->need_failure)
+            return false;
+    }
+    return true;
+}
+
+static void brake_hold(struct plan_set *set)
+{
+    set->hold = PLAN_BRAKE;
+    keep_set(set);
+}
+
+static size_t brake_measure(struct plan_zone *zone)
+{
+    size_t recent = 0;
+
+    for (size_t i = 0; i < zone->nwithdrawn; i++)
+        recent += zone->now_ms - zone->withdrawn_ms[i] < PLAN_BRAKE_WINDOW_MS;
+    zone->published = recent;
+    for (size_t i = 0; i < zone->nsets; i++)
+        for (size_t k = 0; k < zone->sets[i].nvalues; k++)
+            zone->published += zone->sets[i].values[k].published;
+    zone->allowed = zone->published * (size_t)zone->max_change_pct / 100;
+    if (zone->allowed < PLAN_BRAKE_LEAST)
+        zone->allowed = PLAN_BRAKE_LEAST;
+    return recent;
+}
+
+static void brake(struct plan_zone *zone)
+{
+    struct brake_row *rows = mem_array(zone->nsets, sizeof *rows);
+    size_t n = 0, used = brake_measure(zone);
+    bool full = false;
+
+    for (size_t i = 0; i < zone->nsets; i++) {
+        struct brake_row r = {&zone->sets[i], 0, 0, i};
+
+        r.n = count_withdrawals(r.set, &r.latest_ms);
+        if (r.n > 0)
+            rows[n++] = r;
+        else if (r.set->hold == PLAN_FREE)
+            r.set->memory->brake_since_ms = 0;
+    }
+    qsort(rows, n, sizeof *rows, brake_order);
+    for (size_t i = 0; i < n; i++) {
+        struct plan_set *set = rows[i].set;
+
+        if (set->memory->brake_since_ms != 0) {
+            if (brake_is_over(set, zone->now_ms))
+                used += rows[i].n;
+            else
+                brake_hold(set);
+            continue;
+        }
+        full = full || used + rows[i].n > zone->allowed;
+        if (full) {
+            brake_begin(set, zone->now_ms);
+            brake_hold(set);
+        } else {
+            used += rows[i].n;
+        }
+    }
+    free(rows);
+}
+
+/* --- the whole --------------------------------------------------------------
+ */
+
+void plan_make(struct plan_zone *zone)
+{
+    for (size_t i = 0; i < zone->nsets; i++) {
+        struct plan_set *set = &zone->sets[i];
+
+        set->hold = PLAN_FREE;
+        if (set->observed)
+            decide_one(set, zone->now_ms);
+        hold_blind(zone, set);
+    }
+    brake(zone);
+    for (size_t i = 0; i < zone->nsets; i++) {
+        struct plan_set *set = &zone->sets[i];
+
+        set->memory->tier = set->decision.tier;
+        set->nchanges = count_changes(set);
+    }
+}
+
+static void remember_withdrawal(struct plan_set *set, struct plan_value *v,
+                                int64_t now_ms)
+{
+    struct memory_value *m = v->memory;
+    size_t recent;
+
+    if (m->put_in) {
+        event_add(m->reclaims_ms, now_ms);
+        return;
+    }
+    if (!plan_is_check_withdrawal(v))
+        return;
+    event_add(m->withdrawals_ms, now_ms);
+    recent = events_since(m->withdrawals_ms, now_ms - 10 * MINUTE_MS);
+    if (set->damping && (m->damp > 0 || recent >= DAMP_AFTER) && m->damp < 32)
+        m->damp++;
+}
+
+void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
+               bool unknown)
+{
+    struct memory_value *m = v->memory;
+
+    if (unknown) {
+        m->uncertain = true;
+        return;
+    }
+    if (v->publish) {
+        m->created = m->created || !v->present;
+        m->held_off = false;
+    } else {
+        remember_withdrawal(set, v, now_ms);
+        set->memory->brake_since_ms = 0;
+    }
+    m->put_in = false;
+    m->withdrawn = !v->publish;
+    m->expected = v->publish;
+    m->pending = true;
+    m->pending_since_ms = now_ms;
+}
+
+const char *plan_reason(const struct plan_set *set)
+{
+    switch (set->hold) {
+    case PLAN_BLIND:
+        return "held: no anchor answers, the agent may be cut off";
+    case PLAN_ALONE:
+        return "held: no check at all is up; more failures are awaited "
+               "before DR, fallback or empty";
+    case PLAN_BRAKE:
+        return "held: more would be withdrawn within a minute than maxChange "
+               "allows";
+    case PLAN_UNSEEN:
+        return "held: the provider's records could not be read";
+    case PLAN_FREE:
+        break;
+    }
+    return decide_rule_text(set->decision.rule);
+}

@@ -1,0 +1,101 @@
+#ifndef AGENT_ENGINE_PLAN_H
+#define AGENT_ENGINE_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/engine/decide.h"
+#include "agent/engine/memory.h"
+
+/* From decisions to changes, one zone at a time: others' hands, damping,
+ * blind agent, brake. Pure: no I/O, no clock; the memory that is handed in
+ * is the only thing that is written. source: spec-language 4 and 7 */
+
+#define PLAN_DAMP_FIRST_MS (30 * 1000LL)
+#define PLAN_DAMP_MOST_MS (3600 * 1000LL)
+#define PLAN_BRAKE_WINDOW_MS (60 * 1000LL)
+#define PLAN_BRAKE_LEAST 3
+
+struct plan_value {
+    const char *data; /* canonical */
+    bool fallback;    /* of fallbackRecords */
+    bool dropped;     /* no longer in the spec, still remembered */
+    int64_t ttl_s;    /* the spec's; -1 none */
+    enum tri healthy;
+    bool never_up;
+    int64_t decided_ms;    /* when the check that decides was confirmed */
+    uint32_t fail_streak;  /* the fewest failures in a row of its down checks */
+    uint32_t need_failure; /* the largest requiredFailure of them */
+    int64_t access_period_ms; /* the longest of them */
+    bool present;             /* the provider holds it, switched on or off */
+    bool published;           /* the provider has it switched on */
+    struct memory_value *memory;
+    /* out */
+    bool publish;      /* wanted */
+    bool waiting;      /* healthy, waits (damping) */
+    bool reclaim_held; /* dead, but put in by others once too often */
+};
+
+enum plan_hold {
+    PLAN_FREE,
+    PLAN_BLIND,  /* no anchor answers */
+    PLAN_ALONE,  /* no check at all is up: more failures are awaited */
+    PLAN_BRAKE,  /* maxChange */
+    PLAN_UNSEEN, /* the provider's records could not be read */
+};
+
+struct plan_set {
+    const char *name; /* canonical */
+    enum spec_type type;
+    enum spec_order order;
+    uint32_t take;
+    enum spec_all_down all_down;
+    bool damping;
+    bool observed;             /* the provider's records were read */
+    struct plan_value *values; /* chain order; the fallback, then dropped
+                                  ones, after the records */
+    size_t nvalues;
+    struct memory_set *memory;
+    /* out */
+    struct decision decision;
+    enum plan_hold hold;
+    size_t nchanges; /* values whose publish differs from published */
+};
+
+/* Withdrawals because of checks of the last minute, newest first. */
+struct plan_zone {
+    int64_t now_ms;
+    int max_change_pct; /* 0…100 */
+    bool blind;         /* anchors are given and none answers */
+    bool alone;         /* no anchors, and no check of the agent is up */
+    struct plan_set *sets;
+    size_t nsets;
+    const int64_t *withdrawn_ms; /* times of withdrawals because of checks */
+    size_t nwithdrawn;
+    /* out */
+    size_t published; /* values, as of a minute ago */
+    size_t allowed;   /* withdrawals that the brake allows in a minute */
+};
+
+/* Looks at what the provider shows, compares it with what is remembered,
+ * decides every set and holds what must be held. Afterwards values[].publish
+ * is what is to be done: a change for each value where it differs from
+ * .published. */
+void plan_make(struct plan_zone *zone);
+
+/* A change was carried out (or ended as unknown): remembers it. */
+void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
+               bool unknown);
+
+/* The withdrawal of v is because of checks: it counts for brake and damping.
+ */
+bool plan_is_check_withdrawal(const struct plan_value *v);
+
+/* How long a value of that damping step waits. */
+int64_t plan_damp_wait_ms(uint32_t damp);
+
+/* One line for people: why the set is as it is. Borrowed, constant. */
+const char *plan_reason(const struct plan_set *set);
+
+#endif
