@@ -14,6 +14,7 @@ struct memory_value {
     bool seen;      /* looked at before: no first contact any more */
     bool expected;  /* published as far as the agent knows (wrote or saw) */
     bool uncertain; /* a write ended as unknown: believe what is read next */
+    bool put_in;    /* others switched it on, and it is still on */
     bool held_off;  /* healthy, and somebody else switched it off */
     bool created;   /* the provider had no such value before the agent */
     bool withdrawn; /* switched off by the agent, and not yet back */
