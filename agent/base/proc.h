@@ -14,19 +14,21 @@
 #define PROC_OUTPUT_MAX 4096
 
 struct proc_result {
-    bool started;                     /* false: could not be run, see err */
-    bool timed_out;                   /* the whole group was killed */
-    int exit_code;                    /* -1 when ended by a signal */
-    int signal;                       /* 0: none */
+    bool started;   /* false: could not be run, see err */
+    bool timed_out; /* the whole group was ended */
+    int exit_code;  /* -1 when ended by a signal or timed out */
+    int signal;     /* 0: none */
     char output[PROC_OUTPUT_MAX + 1]; /* stdout and stderr, cut, NUL */
     struct err err; /* set unless exit_code is 0: one line saying why, with
-                       the last line of output; ERR_LOCAL or ERR_RETRY */
+                       the last line of output; ERR_LOCAL when it could not
+                       be started, else ERR_RETRY */
 };
 typedef void proc_cb(void *arg, const struct proc_result *r);
 
 /* Splits a command template at blanks ('…' and "…" keep blanks, no other
  * shell syntax) and replaces {key} in each word by its value: a value never
- * becomes two words. keys and values: nvars each.
+ * becomes two words, and never none. Only {word} of letters, digits, '-' and
+ * '_' is a placeholder; other braces stay. keys and values: nvars each.
  * out: *argv — NULL-terminated, heap; freed by proc_argv_free
  * returns 0, or -1 with e set (ERR_INPUT: empty, open quote, unknown {key}) */
 MUST_CHECK int proc_split(const char *command, const char *const *keys,
@@ -35,7 +37,12 @@ MUST_CHECK int proc_split(const char *command, const char *const *keys,
 void proc_argv_free(char **argv);
 
 /* Starts argv[0] (PATH is searched) in directory dir (NULL: as is), feeds
- * it input (may be NULL) and calls cb once, always later. */
+ * it input (NULL: /dev/null) and calls cb once, always later, and before
+ * loop_free. After timeout_ms (more than 0) the group gets SIGTERM, a second
+ * later SIGKILL. A process that outlives the command (a service that it
+ * started) is let live; its output is not waited for. argv, dir and input are
+ * copied where they are needed later.
+ * source: uv_spawn(3), setsid(2), kill(2) */
 void proc_run(struct loop *l, char *const *argv, const char *dir,
               const char *input, size_t input_len, int64_t timeout_ms,
               proc_cb *cb, void *arg);
