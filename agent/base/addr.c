@@ -218,14 +218,27 @@ static bool embedded_v4(const struct addr *a, struct addr *out)
     return false;
 }
 
-enum addr_class addr_classify(const struct addr *a)
+static const struct range *find_range(const struct addr *a)
 {
-    struct addr inner;
-
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
         if (ranges[i].family == a->family &&
             same_prefix(a->bytes, ranges[i].bytes, ranges[i].bits))
-            return ranges[i].c;
+            return &ranges[i];
+    return NULL;
+}
+
+bool addr_inner_v4(const struct addr *a, struct addr *out)
+{
+    return find_range(a) == NULL && embedded_v4(a, out);
+}
+
+enum addr_class addr_classify(const struct addr *a)
+{
+    const struct range *r = find_range(a);
+    struct addr inner;
+
+    if (r != NULL)
+        return r->c;
     if (embedded_v4(a, &inner))
         return addr_classify(&inner);
     return ADDR_PUBLIC;

@@ -60,6 +60,9 @@ int addr_compare(const struct addr *a, const struct addr *b);
 /* IPv4-mapped, -compatible, 6to4 and NAT64 forms are classed by the IPv4
  * address inside. source: RFC 6890, RFC 4291 2.5.5, RFC 3056, RFC 6052 */
 enum addr_class addr_classify(const struct addr *a);
+/* The IPv4 address inside such a form; returns false for any other address
+ * (::1 and :: too). */
+bool addr_inner_v4(const struct addr *a, struct addr *out);
 const char *addr_class_name(enum addr_class c); /* "private", "loopback", … */
 
 socklen_t addr_to_sockaddr(const struct addr *a, struct sockaddr_storage *out);

@@ -33,7 +33,7 @@ enum probe_reason {
 struct probe_spec {
     enum probe_kind kind;
     struct addr target; /* with port */
-    int64_t timeout_ms;
+    int64_t timeout_ms; /* 0: the kind's default */
 };
 
 struct probe_result {
@@ -47,35 +47,44 @@ typedef void probe_cb(void *arg, const struct probe_result *r);
 /* "tcp:443 refused", "tcp:443 timeout after 1s", … ; returns out. */
 const char *probe_describe(const struct probe_spec *p,
                            const struct probe_result *r, char out[128]);
-const char *probe_kind_name(enum probe_kind k);     /* "tcp" */
-const char *probe_reason_name(enum probe_reason r); /* "connect", … */
+int64_t probe_timeout_ms(const struct probe_spec *p); /* default filled in */
+const char *probe_kind_name(enum probe_kind k);       /* "tcp" */
+const char *probe_reason_name(enum probe_reason r);   /* "connect", … */
 
-/* The engine of all probes of a process: an epoll set of its own inside the
- * loop, at most max_in_flight descriptors at once (0: the descriptor limit,
- * raised to the hard one, less 256); the rest waits its turn, and a probe's
- * timeout runs from its own start. */
+/* The engine of all probes of a process: a descriptor set of its own inside
+ * the loop, at most max_in_flight descriptors at once; the rest waits its
+ * turn, and a probe's timeout runs from its own start. The soft descriptor
+ * limit is raised to the hard one; 256 descriptors (half of a small limit)
+ * are left to the rest of the process. max_in_flight 0: as many as that
+ * leaves, at most 16384.
+ * returns 0, or -1 with e set (ERR_LOCAL). */
 struct probes;
 MUST_CHECK int probes_new(struct loop *l, size_t max_in_flight,
                           struct probes **out, struct err *e);
-void probes_free(struct probes *p); /* open probes are dropped without cb */
+/* Open and waiting probes are dropped without cb; may be called from a cb. */
+void probes_free(struct probes *p);
 
-/* Starts a probe (copied); cb runs once, later. Quiet towards the target:
- * a TCP probe ends by RST before the target's accept() where the system can
- * do that (TCP_QUICKACK off, SO_LINGER 0). */
+/* Starts a probe (copied); cb runs once, later, from the loop. Quiet towards
+ * the target: a TCP probe ends by RST before the target's accept() where the
+ * system can do that (TCP_QUICKACK off, SO_LINGER 0).
+ * Before a probe is called timed out its descriptor is looked at once more,
+ * and when the loop stood still during more than the larger of 100 ms and a
+ * quarter of the timeout, the verdict is LOCAL (PROBE_LATE). */
 void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
                   void *arg);
-size_t probes_in_flight(const struct probes *p);
+size_t probes_in_flight(const struct probes *p); /* descriptors open now */
+size_t probes_waiting(const struct probes *p);   /* waiting for their turn */
 
 /* One kind of probe. Table-driven: a new kind is a file and a row. */
-struct probe; /* one running probe, owned by the engine */
 struct probe_ops {
     const char *name;
     int64_t default_timeout_ms;
-    /* Opens a non-blocking descriptor and starts; *events: EPOLLIN|OUT to
+    /* Opens a non-blocking descriptor and starts; *events: NET_IN|NET_OUT to
      * wait for. returns the descriptor, or -1 with r filled in. */
     int (*start)(const struct probe_spec *spec, uint32_t *events,
                  struct probe_result *r);
-    /* The descriptor is ready. returns true when r holds the verdict. */
+    /* The descriptor is ready (NET_… bits). returns true when r holds the
+     * verdict; the engine closes the descriptor. */
     bool (*ready)(const struct probe_spec *spec, int fd, uint32_t events,
                   struct probe_result *r);
 };
@@ -88,9 +97,11 @@ struct probe_limits {
     const struct cidr *allow; /* beyond public addresses */
     size_t nallow;
 };
-/* returns 0, or -1 with e set (ERR_LIMIT): `WHERE: 10.0.1.1 is private; to
- * allow it add "10.0.1.1/32" to allow-targets in agent`.
- * in: where — "_failover.www.example.org /records/0/data" */
+/* Whether target may be probed: public, or in a block of the list. A form
+ * that carries an IPv4 address is allowed by the block of either.
+ * in: where — "_failover.www.example.org /records/0/data"
+ * returns 0, or -1 with e set (ERR_LIMIT): `WHERE: 10.0.1.1 is private; to
+ * allow it add "10.0.1.1/32" to allow-targets in agent`. */
 MUST_CHECK int probe_allowed(const struct probe_limits *l,
                              const struct addr *target, const char *where,
                              struct err *e);
