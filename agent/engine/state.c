@@ -1,0 +1,212 @@
+#include "agent/engine/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/mem.h"
+#include "agent/engine/state_internal.h"
+
+/* A hash that cannot grow is out of memory: mem.h aborts, so does this. */
+
+/* Find or make a row of a table; the same for each kind of row. */
+#define ROW_FN(kind, list)                                                     \
+    struct state_##kind *state_##kind##_row(struct state *s, const char *key)  \
+    {                                                                          \
+        struct state_##kind *row = NULL;                                       \
+                                                                               \
+        HASH_FIND_STR(s->list, key, row);                                      \
+        if (row != NULL)                                                       \
+            return row;                                                        \
+        row = mem_alloc(sizeof *row);                                          \
+        row->key = mem_strdup(key);                                            \
+        HASH_ADD_KEYPTR(hh, s->list, row->key, strlen(row->key), row);         \
+        return row;                                                            \
+    }                                                                          \
+    struct state_##kind *state_##list(struct state *s)                         \
+    {                                                                          \
+        return s->list;                                                        \
+    }
+
+ROW_FN(check, checks)
+ROW_FN(value, values)
+ROW_FN(set, sets)
+ROW_FN(spec, specs)
+ROW_FN(zone, zones)
+ROW_FN(problem, problems)
+
+int64_t state_now_ms(void)
+{
+    return clock_boot_ms();
+}
+
+bool state_is_lost(const struct state *s)
+{
+    return s->lost;
+}
+
+struct state_check *state_check_get(struct state *s, const char *key)
+{
+    struct state_check *row = state_check_row(s, key);
+
+    row->used = true;
+    return row;
+}
+
+struct state_value *state_value_get(struct state *s, const char *zone,
+                                    const char *name, const char *type,
+                                    const char *data)
+{
+    char *key = mem_printf("%s|%s|%s|%s", zone, name, type, data);
+    struct state_value *row = state_value_row(s, key);
+
+    free(key);
+    row->used = true;
+    return row;
+}
+
+struct state_set *state_set_get(struct state *s, const char *zone,
+                                const char *name, const char *type)
+{
+    char *key = mem_printf("%s|%s|%s", zone, name, type);
+    struct state_set *row = state_set_row(s, key);
+
+    free(key);
+    row->used = true;
+    return row;
+}
+
+struct state_spec *state_spec_get(struct state *s, const char *zone,
+                                  const char *owner)
+{
+    char *key = mem_printf("%s|%s", zone, owner);
+    struct state_spec *row = state_spec_row(s, key);
+
+    free(key);
+    row->used = true;
+    return row;
+}
+
+struct state_zone *state_zone_get(struct state *s, const char *zone)
+{
+    struct state_zone *row = state_zone_row(s, zone);
+
+    row->used = true;
+    return row;
+}
+
+void state_text(char **field, const char *text)
+{
+    char *copy = text != NULL ? mem_strdup(text) : NULL;
+
+    free(*field);
+    *field = copy;
+}
+
+bool state_problem(struct state *s, const char *key, const char *text)
+{
+    struct state_problem *row = state_problem_row(s, key);
+
+    row->used = true;
+    if (row->text != NULL && strcmp(row->text, text) == 0)
+        return false;
+    if (row->text == NULL)
+        row->since_wall_ms = clock_wall_ms();
+    state_text(&row->text, text);
+    row->fresh = true;
+    return true;
+}
+
+static bool key_in_zone(const char *key, const char *zone)
+{
+    size_t n = strlen(zone);
+
+    return strncmp(key, zone, n) == 0 && key[n] == '|';
+}
+
+void state_keep_zone(struct state *s, const char *zone)
+{
+    struct state_zone *z = NULL;
+
+    for (struct state_value *r = s->values; r != NULL; r = r->hh.next)
+        r->used = r->used || key_in_zone(r->key, zone);
+    for (struct state_set *r = s->sets; r != NULL; r = r->hh.next)
+        r->used = r->used || key_in_zone(r->key, zone);
+    for (struct state_spec *r = s->specs; r != NULL; r = r->hh.next)
+        r->used = r->used || key_in_zone(r->key, zone);
+    HASH_FIND_STR(s->zones, zone, z);
+    if (z != NULL)
+        z->used = true;
+}
+
+void state_drop_spec(struct state *s, struct state_spec *row)
+{
+    HASH_DEL(s->specs, row);
+    free(row->key);
+    free(row->texts);
+    free(row->stale);
+    free(row);
+}
+
+static void event_free(struct state_event_row *r)
+{
+    const char *const fields[] = {r->ev.zone, r->ev.name,  r->ev.type,
+                                  r->ev.data, r->ev.event, r->ev.reason};
+
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        union {
+            const char *in;
+            char *out;
+        } u = {.in = fields[i]};
+
+        free(u.out);
+    }
+}
+
+void state_event_add(struct state *s, const struct state_event *ev)
+{
+    struct state_event *to;
+
+    s->events =
+        mem_grow(s->events, &s->events_cap, s->nevents, sizeof *s->events);
+    to = &s->events[s->nevents++].ev;
+    to->wall_ms = ev->wall_ms;
+    to->zone = mem_strdup(ev->zone);
+    to->name = mem_strdup(ev->name);
+    to->type = mem_strdup(ev->type);
+    to->data = mem_strdup(ev->data);
+    to->event = mem_strdup(ev->event);
+    to->reason = mem_strdup(ev->reason);
+}
+
+#define CLEAR(kind, list, free_texts)                                          \
+    do {                                                                       \
+        struct state_##kind *row, *next;                                       \
+        HASH_ITER(hh, s->list, row, next)                                      \
+        {                                                                      \
+            HASH_DEL(s->list, row);                                            \
+            free(row->key);                                                    \
+            free_texts;                                                        \
+            free(row);                                                         \
+        }                                                                      \
+    } while (0)
+
+void state_clear(struct state *s)
+{
+    CLEAR(check, checks, free(row->note));
+    CLEAR(value, values, free(row->note));
+    CLEAR(set, sets, free(row->reason));
+    CLEAR(spec, specs, (free(row->texts), free(row->stale)));
+    CLEAR(zone, zones, (void)0);
+    CLEAR(problem, problems, free(row->text));
+    state_clear_events(s);
+}
+
+void state_clear_events(struct state *s)
+{
+    for (size_t i = 0; i < s->nevents; i++)
+        event_free(&s->events[i]);
+    free(s->events);
+    s->events = NULL;
+    s->nevents = s->events_cap = 0;
+}

@@ -1,0 +1,144 @@
+#ifndef AGENT_ENGINE_STATE_H
+#define AGENT_ENGINE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "agent/base/err.h"
+#include "agent/engine/health.h"
+#include "agent/engine/memory.h"
+
+/* What survives from run to run, in one SQLite file: last good specs, checks
+ * and their counters, what the agent wrote and saw, open problems, and the
+ * history of transitions. Loaded whole, saved whole in one transaction.
+ *
+ * Engine time is milliseconds of CLOCK_BOOTTIME. Saved times carry the boot
+ * id; after a reboot they are moved by the wall time that has passed, never
+ * by a negative one: a clock that was set back restarts waits, it does not
+ * shorten them.
+ *
+ * One writer: flock on FILE.lock, which the kernel lets go of when its holder
+ * ends, however it ends. */
+
+struct state;
+
+/* Rows; the key is the hash key. Text fields are heap strings, owned by the
+ * row; NULL: none. */
+struct state_check {
+    char *key; /* kind, target, parameters and thresholds: check.h */
+    struct health health;
+    char *note; /* last result for people: "tcp:443 refused" */
+    bool used;  /* touched in this run; others are dropped on save */
+    UT_hash_handle hh;
+};
+struct state_value {
+    char *key; /* "zone|name|type|data" */
+    struct memory_value memory;
+    bool published, healthy, unknown; /* for status; as of the last round */
+    char *note;                       /* why it is down or held */
+    bool used;
+    UT_hash_handle hh;
+};
+struct state_set {
+    char *key; /* "zone|name|type" */
+    struct memory_set memory;
+    char *reason;
+    bool used;
+    UT_hash_handle hh;
+};
+struct state_spec {
+    char *key;            /* "zone|owner" */
+    char *texts;          /* JSON array of base64 character-string lists */
+    int64_t good_wall_ms; /* when the text was last read and valid */
+    int64_t gone_ms;      /* first look that said gone; 0: none */
+    char *stale;          /* why the last good spec stands in; NULL: fresh */
+    bool used;
+    UT_hash_handle hh;
+};
+struct state_zone {
+    char *key;                 /* the zone */
+    int64_t withdrawn_ms[256]; /* because of checks; newest first; 0: none */
+    bool has_serial;
+    uint32_t serial; /* served when the zone was last looked at in full */
+    bool used;
+    UT_hash_handle hh;
+};
+struct state_problem {
+    char *key; /* what it is about */
+    char *text;
+    int64_t since_wall_ms;
+    bool used;  /* still there in this run */
+    bool fresh; /* came up, or changed its text, in this run */
+    UT_hash_handle hh;
+};
+
+/* path: the database; its directory is made (0700) when it is missing.
+ * read_only: for status and history: no lock, nothing is made.
+ * out: *s — closed by state_close
+ * A damaged file is set aside as FILE.damaged (one copy) with an alarm in
+ * the log, and an empty state is used: state_is_lost says so. A full disk
+ * gives a state in memory with the same effect.
+ * returns 0, or -1 with e set: ERR_BUSY (another run holds the lock),
+ * ERR_NOTFOUND (read_only: there is none yet), ERR_INPUT (no permission: the
+ * text says whose it is) */
+MUST_CHECK int state_open(const char *path, bool read_only, struct state **s,
+                          struct err *e);
+void state_close(struct state *s);
+/* The state was lost, not just empty: this run only learns. */
+bool state_is_lost(const struct state *s);
+
+int64_t state_now_ms(void); /* engine time */
+
+/* Find or make a row; marks it as used. Borrowed. */
+struct state_check *state_check_get(struct state *s, const char *key);
+struct state_value *state_value_get(struct state *s, const char *zone,
+                                    const char *name, const char *type,
+                                    const char *data);
+struct state_set *state_set_get(struct state *s, const char *zone,
+                                const char *name, const char *type);
+struct state_spec *state_spec_get(struct state *s, const char *zone,
+                                  const char *owner);
+struct state_zone *state_zone_get(struct state *s, const char *zone);
+/* A problem stands in this run, with this text. returns true when that is
+ * news: it was not there before, or said something else. */
+bool state_problem(struct state *s, const char *key, const char *text);
+
+/* First of the rows (uthash lists; iterate with hh.next). */
+struct state_check *state_checks(struct state *s);
+struct state_value *state_values(struct state *s);
+struct state_set *state_sets(struct state *s);
+struct state_spec *state_specs(struct state *s);
+struct state_zone *state_zones(struct state *s);
+struct state_problem *state_problems(struct state *s);
+
+/* Everything of a zone that this run could not look at stays as it is. */
+void state_keep_zone(struct state *s, const char *zone);
+void state_drop_spec(struct state *s, struct state_spec *row);
+/* *field = copy of text (NULL: none), the old one freed. */
+void state_text(char **field, const char *text);
+
+/* --- history ---------------------------------------------------------------
+ */
+
+struct state_event {
+    int64_t wall_ms;
+    const char *zone, *name, *type, *data; /* "" where it does not apply */
+    const char *event; /* "unavailable", "available", "published",
+                          "withdrawn", "held", "problem", "resolved" */
+    const char *reason;
+};
+/* Written at the next save. Copied. */
+void state_event_add(struct state *s, const struct state_event *ev);
+/* Newest first, at most limit, of name (canonical; NULL: all) and what is
+ * below it. each: returns false to stop. */
+typedef bool state_event_fn(void *arg, const struct state_event *ev);
+MUST_CHECK int state_history(struct state *s, const char *name, size_t limit,
+                             state_event_fn *each, void *arg, struct err *e);
+
+/* One transaction; unused rows go. returns 0, or -1 with e set (ERR_LOCAL);
+ * the file then is as it was. */
+MUST_CHECK int state_save(struct state *s, struct err *e);
+
+#endif

@@ -1,0 +1,51 @@
+#ifndef AGENT_ENGINE_STATE_INTERNAL_H
+#define AGENT_ENGINE_STATE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "agent/engine/state.h"
+
+/* Shared by state.c (rows), state_file.c (opening, lock, damage),
+ * state_load.c and state_save.c. */
+
+struct state_event_row {
+    struct state_event ev; /* strings are heap copies */
+};
+
+struct state {
+    sqlite3 *db;
+    int lock_fd; /* -1: read only */
+    bool lost;
+    int64_t shift_ms; /* from saved times to this boot's */
+    struct state_check *checks;
+    struct state_value *values;
+    struct state_set *sets;
+    struct state_spec *specs;
+    struct state_zone *zones;
+    struct state_problem *problems;
+    struct state_event_row *events;
+    size_t nevents, events_cap;
+};
+
+extern const char state_schema[];
+
+MUST_CHECK int state_file_open(struct state *s, const char *path,
+                               bool read_only, struct err *e);
+/* returns 0, or -1: cannot be read as our database */
+MUST_CHECK int state_load(struct state *s, struct err *e);
+
+/* The last SQLite error as ours: ERR_INPUT (damaged), ERR_LIMIT (disk full),
+ * ERR_LOCAL (anything else); returns -1. */
+int state_sql_error(struct state *s, struct err *e);
+
+/* Rows without marking them as used. */
+struct state_check *state_check_row(struct state *s, const char *key);
+struct state_value *state_value_row(struct state *s, const char *key);
+struct state_set *state_set_row(struct state *s, const char *key);
+struct state_spec *state_spec_row(struct state *s, const char *key);
+struct state_zone *state_zone_row(struct state *s, const char *key);
+struct state_problem *state_problem_row(struct state *s, const char *key);
+void state_clear(struct state *s);        /* all rows */
+void state_clear_events(struct state *s); /* those not yet written */
+
+#endif
