@@ -1,6 +1,7 @@
 #ifndef AGENT_BASE_HTTP_H
 #define AGENT_BASE_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,11 @@ struct http_request {
                                    With a pin the chain and the name are not
                                    checked: the key is what is trusted */
     int ip_family;              /* 4 or 6 to pin it; 0: any */
+    bool repeatable;            /* may run twice without harm. libcurl sends
+                                   a request again when a kept connection
+                                   turns out to be dead: what is neither GET,
+                                   HEAD nor repeatable gets a new connection,
+                                   where it does not do that */
 };
 
 struct http_response {
@@ -35,6 +41,7 @@ struct http_response {
     const char *content_type; /* "" when none; borrowed during cb */
     const char *body;         /* NUL-terminated; borrowed during cb */
     size_t body_len;
+    const char *location;  /* of 3xx: where to, absolute; NULL: none */
     int64_t retry_after_s; /* of 429 and 503, delta or date; -1: none */
     int ip_family;         /* of the connection: 4, 6; 0: none */
     char pin_seen[64];     /* the server key's pin where TLS got so far, as
@@ -53,5 +60,21 @@ void http_free(struct http *h); /* open calls are dropped without cb */
  * source: libcurl-multi(3), CURLMOPT_SOCKETFUNCTION(3) */
 void http_send(struct http *h, const struct http_request *req, http_cb *cb,
                void *arg);
+
+/* What an option or a message needs of a URL. */
+struct http_url {
+    bool https;
+    bool loopback;  /* a loopback address literal, or "localhost" */
+    char host[256]; /* without the brackets of an IPv6 literal */
+    int port;       /* the scheme's own when none is given */
+};
+/* url: absolute, http or https, without user and password (they have options
+ * of their own, and would get into messages).
+ * returns 0, or -1 with e set (ERR_INPUT). source: RFC 3986 3, curl_url(3) */
+MUST_CHECK int http_url_parse(const char *url, struct http_url *out,
+                              struct err *e);
+
+/* text is a pin as pin_sha256 wants it: 44 characters of base64. */
+bool http_pin_is_valid(const char *text);
 
 #endif
