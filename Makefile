@@ -29,8 +29,10 @@ LDOPT := -pie -Wl,-z,relro,-z,now
 endif
 
 # pkg-config is asked once, and only when something is built.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
-PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call ask,--cflags))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(call ask,--libs))$(PKG_LIBS)
+ask = $(if $(shell pkg-config $(PKGS) && echo yes),$(shell pkg-config $(1) \
+      $(PKGS)),$(error libraries are missing: sh contrib/setup.sh installs them))
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DDNSFAILOVER_VERSION='"$(VERSION)"'
 CFLAGS   ?=
@@ -82,11 +84,145 @@ $(OUT)/tools/%: tests/tools/%.c $(OUT)/libdnsfailover.a
 
 test-programs: $(OUT)/dnsfailover $(TESTS) $(FUZZERS) $(TOOLS)
 
+# Everything that is checked, and the same under the sanitizers. Both end with
+# one line: N passed, N failed, N skipped.
+test:
+	@BUILD='$(BUILD)' MODE='$(MODE)' PYTHON='$(PYTHON)' sh contrib/test.sh
+
+asan:
+	@BUILD='$(BUILD)' MODE=asan PYTHON='$(PYTHON)' sh contrib/test.sh
+
+demo:
+	@sh contrib/demo.sh
+
+bench: $(OUT)/dnsfailover $(TOOLS)
+	@BUILD='$(BUILD)' MODE='$(MODE)' sh tests/bench/run.sh
+
+# The corpora grow in $(OUT)/corpus; what is worth keeping goes by hand to
+# tests/fuzz/corpus, where it is an ordinary test.
+FUZZ_S  ?= 300
+FUZZOUT := $(BUILD)/libfuzzer
+fuzz:
+	@command -v clang >/dev/null || { echo 'make fuzz needs clang' >&2; exit 1; }
+	@mkdir -p $(FUZZOUT)
+	@set -e; for t in $(FUZZ:tests/fuzz/%.c=%); do \
+	    echo "fuzz: $$t for $(FUZZ_S) s"; \
+	    clang $(CPPFLAGS) $(PKG_CFLAGS) -std=c11 -O1 -g \
+	        -fsanitize=fuzzer,address,undefined -o $(FUZZOUT)/$$t \
+	        tests/fuzz/$$t.c $(filter-out $(MAIN),$(SRC)) $(LIBS); \
+	    mkdir -p $(FUZZOUT)/corpus/$$t; \
+	    $(FUZZOUT)/$$t -max_total_time=$(FUZZ_S) -print_final_stats=1 \
+	        $(FUZZOUT)/corpus/$$t tests/fuzz/corpus/$${t#fuzz_}; \
+	done
+
+CFILES  = $(shell find agent resolver providers specs tests -type f \
+            \( -name '*.c' -o -name '*.h' \) | sort)
+SHFILES = $(shell find contrib tests .ci -type f \
+            \( -name '*.sh' -o -path .ci/run \) | sort)
+MANS    = $(wildcard contrib/man/*.[1-9])
+
+CLANG_FORMAT ?= clang-format
+
+LINTS := format arrows banned size globals headers shell man
+
+# -k: one look at all that is wrong.
+lint:
+	@$(MAKE) -k --no-print-directory $(LINTS:%=lint-%)
+	@echo 'lint: ok'
+
+lint-format:
+	@command -v $(CLANG_FORMAT) >/dev/null || { echo 'lint: $(CLANG_FORMAT)' \
+	    'is missing: sh contrib/setup.sh test installs it' >&2; exit 1; }
+	@$(CLANG_FORMAT) --dry-run -Werror $(CFILES)
+
+lint-arrows lint-banned lint-size: lint-%:
+	@sh contrib/lint/$*.sh
+
+lint-globals: $(OBJ)
+	@sh contrib/lint/globals.sh $(OBJ)
+
+lint-headers:
+	@CC='$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS)' \
+	    sh contrib/lint/headers.sh
+
+lint-shell:
+	@if command -v shellcheck >/dev/null; then shellcheck $(SHFILES); \
+	else echo 'lint: shellcheck is not installed: scripts not checked'; fi
+
+lint-man:
+	@if ! command -v mandoc >/dev/null; then \
+	    echo 'lint: mandoc is not installed: manual pages not checked'; \
+	elif [ -n '$(MANS)' ]; then mandoc -Tlint -Wwarning $(MANS); fi
+
+# Slow, and now and then wrong: for a person to read.
+analyze:
+	@set -e; for f in $(SRC); do \
+	    echo "analyze: $$f"; \
+	    $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -Werror -fanalyzer \
+	        -c -o /dev/null $$f; \
+	done
+	@if command -v cppcheck >/dev/null; then \
+	    cppcheck --quiet --std=c11 --enable=warning,portability \
+	        --inline-suppr --suppress=missingIncludeSystem \
+	        --error-exitcode=1 $(CPPFLAGS) $(SRC); \
+	else echo 'analyze: cppcheck is not installed'; fi
+
+# The configuration is the administrator's: an example lies beside the manual,
+# nothing is put into /etc.
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR  ?= $(PREFIX)/share/man
+DOCDIR  ?= $(PREFIX)/share/doc/dnsfailover
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+
+install: $(OUT)/dnsfailover
+	install -d '$(DESTDIR)$(SBINDIR)' '$(DESTDIR)$(DOCDIR)/cron.d' \
+	    '$(DESTDIR)$(UNITDIR)'
+	install -m 755 $(OUT)/dnsfailover '$(DESTDIR)$(SBINDIR)/dnsfailover'
+	for m in $(MANS); do \
+	    install -D -m 644 $$m \
+	        '$(DESTDIR)$(MANDIR)'/man$${m##*.}/$${m##*/} || exit 1; \
+	done
+	for d in README.md LICENSE contrib/dnsfailover.conf.example; do \
+	    [ ! -e $$d ] || install -m 644 $$d '$(DESTDIR)$(DOCDIR)/' || exit 1; \
+	done
+	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/cron.d/dnsfailover \
+	    >'$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover'
+	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/systemd/dnsfailover.service \
+	    >'$(DESTDIR)$(UNITDIR)/dnsfailover.service'
+	install -m 644 contrib/systemd/dnsfailover.timer '$(DESTDIR)$(UNITDIR)/'
+	chmod 644 '$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover' \
+	    '$(DESTDIR)$(UNITDIR)/dnsfailover.service'
+
+uninstall:
+	rm -f '$(DESTDIR)$(SBINDIR)/dnsfailover' \
+	    '$(DESTDIR)$(UNITDIR)/dnsfailover.service' \
+	    '$(DESTDIR)$(UNITDIR)/dnsfailover.timer'
+	for m in $(MANS); do \
+	    rm -f '$(DESTDIR)$(MANDIR)'/man$${m##*.}/$${m##*/}; \
+	done
+	rm -rf '$(DESTDIR)$(DOCDIR)'
+
+help:
+	@echo 'make             build $(OUT)/dnsfailover'
+	@echo 'make test        every test; the last line sums up'
+	@echo 'make demo        the main job, for a person to watch'
+	@echo 'make asan        the tests under ASan and UBSan'
+	@echo 'make lint        format, include arrows, banned functions, sizes …'
+	@echo 'make analyze     gcc -fanalyzer, cppcheck'
+	@echo 'make fuzz        libFuzzer on each target, FUZZ_S=$(FUZZ_S) seconds each'
+	@echo 'make bench       speed; one line for each target'
+	@echo 'make install     below PREFIX=$(PREFIX) (DESTDIR is honoured); uninstall'
+	@echo 'make clean       remove $(BUILD)'
+	@echo
+	@echo 'MODE=asan builds in $(BUILD)/asan, BUILD=DIR elsewhere.'
+	@echo 'Missing packages: sh contrib/setup.sh [build|test|demo]'
+
 clean:
-	rm -rf $(BUILD)
+	rm -rf '$(BUILD)'
 
 -include $(wildcard $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d $(OUT)/unit/*.d \
                     $(OUT)/fuzz/*.d $(OUT)/tools/*.d)
 
-.PHONY: all test-programs clean
+.PHONY: all test-programs test asan demo bench fuzz lint $(LINTS:%=lint-%) \
+        analyze install uninstall help clean
 .SECONDARY:
