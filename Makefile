@@ -31,7 +31,7 @@ endif
 # pkg-config is asked once, and only when something is built.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call ask,--cflags))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(call ask,--libs))$(PKG_LIBS)
-ask = $(if $(shell pkg-config $(PKGS) && echo yes),$(shell pkg-config $(1) \
+ask = $(if $(shell pkg-config --exists $(PKGS) && echo yes),$(shell pkg-config $(1) \
       $(PKGS)),$(error libraries are missing: sh contrib/setup.sh installs them))
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DDNSFAILOVER_VERSION='"$(VERSION)"'
