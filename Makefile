@@ -9,7 +9,7 @@ PYTHON  ?= /usr/bin/python3
 
 VERSION := 0.1.0
 
-PKGS := libuv libcares libldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
+PKGS := libuv libcares ldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
         openssl
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
