@@ -286,7 +286,8 @@ static void test_low_hard_limit(void **state)
         const struct rlimit rl = {60, 60};
         struct world w;
 
-        (void)setrlimit(RLIMIT_NOFILE, &rl);
+        if (setrlimit(RLIMIT_NOFILE, &rl) != 0)
+            _exit(77); /* valgrind keeps the hard limit */
         world_init(&w, 1000);
         for (int i = 0; i < 300; i++)
             start(&w, &at, 5000);
@@ -296,6 +297,8 @@ static void test_low_hard_limit(void **state)
     (void)close(fd);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
