@@ -13,16 +13,22 @@
 /* Lookups: c-ares on the loop, ldns for the messages. No search list, no
  * hosts file, EDNS 1232, truncated answers again over TCP, at most 100
  * queries in flight to one server (bench: more are lost by default socket
- * buffers); the rest waits its turn. */
+ * buffers); the rest waits its turn. When a server lets a query time out and
+ * answers nothing else meanwhile, what waits for it fails with the same
+ * error. Every callback comes later, from the loop, and may start lookups
+ * and free the resolver. */
 struct resolver;
 
 struct resolver_options {
-    const struct addr *servers; /* recursive ones; none: resolv.conf */
+    const struct addr *servers; /* recursive ones, port 0: 53;
+                                   none: resolv.conf */
     size_t nservers;
-    int64_t timeout_ms; /* of one try; 0: 2000 */
+    int64_t timeout_ms; /* of the first try; the next waits twice as long;
+                           0: 2000 */
     int tries;          /* 0: 2 */
 };
 
+/* o is copied. returns 0, or -1 with e set (ERR_LOCAL: resolv.conf) */
 MUST_CHECK int resolver_new(struct loop *l, const struct resolver_options *o,
                             struct resolver **out, struct err *e);
 void resolver_free(struct resolver *r); /* open lookups are dropped */
@@ -51,7 +57,8 @@ typedef void resolver_cb(void *arg, const struct resolver_answer *a);
 void resolver_ask(struct resolver *r, const struct addr *server,
                   const char *name, uint16_t type, resolver_cb *cb, void *arg);
 
-/* Asks the recursive servers (RD on, AD on); CNAMEs are followed by them.
+/* Asks the recursive servers (RD on, AD on), the next one when one fails;
+ * CNAMEs are followed by them.
  * want_ad: an answer without the AD bit is FAILED. */
 void resolver_lookup(struct resolver *r, const char *name, uint16_t type,
                      bool want_ad, resolver_cb *cb, void *arg);
@@ -69,8 +76,10 @@ struct resolver_zone {
 typedef void resolver_zone_cb(void *arg, const struct resolver_zone *z);
 
 /* The servers of the zone `zone` through the recursive servers: NS set, then
- * A and AAAA of each target. Failing some targets is fine, failing all is
- * ERR_RETRY. z is borrowed during cb. want_ad as above. */
+ * A and AAAA of each target (at most 32 targets), in the order of the NS
+ * names and then of the addresses. Failing some targets is fine, failing all
+ * is ERR_RETRY; a name without NS records is ERR_NOTFOUND. z is borrowed
+ * during cb. want_ad as above, for each of these answers. */
 void resolver_find_servers(struct resolver *r, const char *zone, bool want_ad,
                            resolver_zone_cb *cb, void *arg);
 
@@ -98,8 +107,9 @@ void resolver_find_txt(struct resolver *r, const struct addr *servers,
 /* The owners of a zone's _failover TXT records, by zone transfer (AXFR over
  * TCP, no TSIG yet) from the first of servers that grants it.
  * owners: canonical, without _failover, sorted, no doubles; names below
- * another zone cut (NS inside the zone) are left out. At most max_owners
- * (0: 100,000) and 256 MiB of messages. */
+ * another zone cut (NS inside the zone) are left out. At most 100,000 owners,
+ * 256 MiB of messages and a minute; only names are kept in memory.
+ * source: RFC 5936 */
 struct resolver_owners {
     struct err err; /* ERR_NONE, ERR_RETRY, ERR_AUTH (REFUSED), ERR_LIMIT */
     const char *const *owners;

@@ -1,0 +1,376 @@
+#include "resolver/pool.h"
+
+#define CARES_NO_DEPRECATED
+#include <ares.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+#include <uv.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
+#include "resolver/channel.h"
+
+/* A query is in exactly one of these places:
+ *   server->waiting  its turn has not come
+ *   c-ares           sent; server->in_flight counts it
+ *   pool->done       answered or failed; still counted until it is delivered
+ * deliver() takes it from done and calls back, or sends it once more. */
+
+/* A server that closes each connection after one answer takes two of our
+ * queries with it at a time: so often a query is sent again for that. */
+enum { RESENDS = POOL_IN_FLIGHT / 2 };
+
+struct query {
+    struct server *server;
+    char name[NAME_SIZE];
+    uint16_t type;
+    bool rd, ad;
+    bool in_flight, edns;
+    enum channel_kind kind;
+    unsigned resends;
+    uint64_t answers_before; /* server's count when this was sent */
+    int status;              /* of c-ares */
+    uint8_t *wire;           /* the answer */
+    size_t len;
+    struct err err; /* set: failed before or without c-ares */
+    pool_cb *cb;
+    void *arg;
+    struct query *prev, *next;
+};
+
+struct server {
+    struct pool *pool;
+    struct addr addr;
+    struct channel *channels[3]; /* by enum channel_kind; NULL: not needed */
+    bool plain;                  /* does not know EDNS */
+    unsigned in_flight;
+    uint64_t answers; /* so far */
+    struct query *waiting;
+    struct server *prev, *next;
+};
+
+struct pool {
+    struct loop *loop;
+    int64_t timeout_ms;
+    int tries;
+    struct server *servers;
+    struct query *done;
+    struct loop_timer *timer; /* deliver() is due */
+    bool *freed;              /* set while callbacks run */
+};
+
+static void deliver(void *arg);
+
+static void free_query(struct query *q)
+{
+    free(q->wire);
+    free(q);
+}
+
+struct pool *pool_new(struct loop *l, int64_t timeout_ms, int tries)
+{
+    struct pool *p = mem_alloc(sizeof *p);
+
+    p->loop = l;
+    p->timeout_ms = timeout_ms;
+    p->tries = tries;
+    return p;
+}
+
+static void free_queries(struct query **list)
+{
+    while (*list != NULL) {
+        struct query *q = *list;
+
+        DL_DELETE(*list, q);
+        free_query(q);
+    }
+}
+
+void pool_free(struct pool *p)
+{
+    if (p == NULL)
+        return;
+    if (p->freed != NULL)
+        *p->freed = true;
+    loop_timer_cancel(p->timer);
+    while (p->servers != NULL) {
+        struct server *s = p->servers;
+
+        for (size_t i = 0; i < sizeof s->channels / sizeof s->channels[0]; i++)
+            channel_free(s->channels[i]);
+        free_queries(&s->waiting);
+        DL_DELETE(p->servers, s);
+        free(s);
+    }
+    free_queries(&p->done);
+    free(p);
+}
+
+static void finish(struct query *q)
+{
+    struct pool *p = q->server->pool;
+
+    DL_APPEND(p->done, q);
+    if (p->timer == NULL)
+        p->timer = loop_timer_start(p->loop, 0, deliver, p);
+}
+
+static void on_answer(void *arg, int status, const uint8_t *wire, size_t len)
+{
+    struct query *q = arg;
+
+    q->status = status;
+    if (status == ARES_SUCCESS && wire != NULL) {
+        q->server->answers++;
+        q->wire = mem_alloc(len > 0 ? len : 1);
+        q->len = len;
+        memcpy(q->wire, wire, len);
+    }
+    finish(q);
+}
+
+static void on_drop(void *arg)
+{
+    free_query(arg);
+}
+
+/* Out on its channel, with an id that cannot be guessed: RFC 5452 9.2. */
+static void send_query(struct query *q)
+{
+    struct server *s = q->server;
+    struct channel **c = &s->channels[q->kind];
+    uint8_t *wire = NULL;
+    size_t len;
+    uint16_t id;
+
+    q->answers_before = s->answers;
+    q->edns = q->edns && !s->plain;
+    if ((q->edns ? message_query : message_query_plain)(
+            q->name, q->type, q->rd, q->ad, &wire, &len, &q->err) != 0)
+        goto failed;
+    if (uv_random(NULL, NULL, &id, sizeof id, 0, NULL) != 0) {
+        (void)err_set(&q->err, ERR_LOCAL, "no random numbers for a query");
+        goto failed;
+    }
+    message_set_id(wire, id);
+    if (*c == NULL &&
+        channel_new(s->pool->loop, &s->addr, q->kind, s->pool->timeout_ms,
+                    s->pool->tries, c, &q->err) != 0)
+        goto failed;
+    channel_send(*c, wire, len, on_answer, on_drop, q);
+    free(wire);
+    return;
+failed:
+    free(wire);
+    finish(q);
+}
+
+/* Sends what waits as far as there is room. */
+static void pump(struct server *s)
+{
+    while (s->waiting != NULL && s->in_flight < POOL_IN_FLIGHT) {
+        struct query *q = s->waiting;
+
+        DL_DELETE(s->waiting, q);
+        q->in_flight = true;
+        s->in_flight++;
+        q->kind = s->plain ? CHANNEL_PLAIN : CHANNEL_EDNS;
+        send_query(q);
+    }
+}
+
+static struct server *server_of(struct pool *p, const struct addr *addr)
+{
+    struct server *s;
+
+    DL_FOREACH(p->servers, s)
+    if (addr_equal(&s->addr, addr) && s->addr.port == addr->port)
+        return s;
+    s = mem_alloc(sizeof *s);
+    s->pool = p;
+    s->addr = *addr;
+    DL_APPEND(p->servers, s);
+    return s;
+}
+
+void pool_ask(struct pool *p, const struct addr *server,
+              const struct pool_question *question, pool_cb *cb, void *arg)
+{
+    struct query *q = mem_alloc(sizeof *q);
+    struct server *s = server_of(p, server);
+
+    q->server = s;
+    q->type = question->type;
+    q->rd = question->rd;
+    q->ad = question->ad;
+    q->edns = true;
+    q->cb = cb;
+    q->arg = arg;
+    if (name_canon(question->name, q->name, &q->err) != 0) {
+        finish(q);
+        return;
+    }
+    DL_APPEND(s->waiting, q);
+    pump(s);
+}
+
+/* --- what an answer means for the transport -------------------------------
+ */
+
+static void send_again(struct query *q, enum channel_kind kind, bool edns)
+{
+    free(q->wire);
+    q->wire = NULL;
+    q->len = 0;
+    q->kind = kind;
+    q->edns = edns;
+    send_query(q);
+}
+
+/* The connection broke (not: timed out) but the server has answered others
+ * meanwhile: it closes connections early, RFC 7766 6.2.3 permits it. */
+static bool worth_another_try(const struct query *q)
+{
+    return q->kind == CHANNEL_TCP && q->status == ARES_ECONNREFUSED &&
+           q->resends < RESENDS && q->server->answers > q->answers_before;
+}
+
+/* Sends q again where its answer asks for that. m: NULL, not decodable. */
+static bool again(struct query *q, const struct message *m)
+{
+    struct server *s = q->server;
+    int rcode;
+
+    if (q->wire == NULL) {
+        if (!worth_another_try(q))
+            return false;
+        q->resends++;
+        send_again(q, q->kind, q->edns);
+        return true;
+    }
+    if (m == NULL || message_is_tc(m)) {
+        if (q->kind == CHANNEL_TCP)
+            return false;
+        send_again(q, CHANNEL_TCP, q->edns);
+        return true;
+    }
+    if (!q->edns || message_has_edns(m))
+        return false;
+    s->plain = true; /* RFC 6891 7: no OPT in the answer */
+    rcode = message_rcode(m);
+    if (rcode != 1 && rcode != 4) /* FORMERR, NOTIMP */
+        return false;
+    send_again(q, q->kind == CHANNEL_TCP ? CHANNEL_TCP : CHANNEL_PLAIN, false);
+    return true;
+}
+
+static void explain(struct query *q)
+{
+    char who[ADDR_TEXT_SIZE];
+    const char *over = q->kind == CHANNEL_TCP ? " over TCP" : "";
+
+    addr_format_port(&q->server->addr, who);
+    if (q->status == ARES_ETIMEOUT)
+        (void)err_set(&q->err, ERR_RETRY, "%s timed out%s", who, over);
+    else if (q->status == ARES_ECONNREFUSED)
+        (void)err_set(&q->err, ERR_RETRY, "%s refused the connection%s", who,
+                      over);
+    else
+        (void)err_set(&q->err, ERR_RETRY, "%s: %s%s", who,
+                      ares_strerror(q->status), over);
+}
+
+/* A server that let a query time out and answered no other one since: what
+ * waits behind it would each wait as long, in hundreds. */
+static void give_up_waiting(const struct query *q)
+{
+    struct server *s = q->server;
+
+    if (q->status != ARES_ETIMEOUT || q->kind == CHANNEL_TCP ||
+        s->answers > q->answers_before)
+        return;
+    while (s->waiting != NULL) {
+        struct query *w = s->waiting;
+
+        DL_DELETE(s->waiting, w);
+        w->err = q->err;
+        finish(w);
+    }
+}
+
+/* The decoded answer, or NULL with q->err set; false: q was sent again. */
+static bool judge(struct query *q, struct message **m)
+{
+    char who[ADDR_TEXT_SIZE];
+    struct err e = {0};
+
+    *m = NULL;
+    if (q->err.code != ERR_NONE)
+        return true;
+    if (q->wire != NULL && message_decode(q->wire, q->len, m, &e) != 0)
+        *m = NULL;
+    if (again(q, *m)) {
+        message_free(*m);
+        *m = NULL;
+        return false;
+    }
+    addr_format_port(&q->server->addr, who);
+    if (q->wire == NULL) {
+        explain(q);
+        give_up_waiting(q);
+    } else if (*m == NULL) {
+        (void)err_set(&q->err, ERR_RETRY, "%s sent %s", who, e.msg);
+    } else if (message_is_tc(*m)) {
+        (void)err_set(&q->err, ERR_RETRY, "%s sent a truncated answer over TCP",
+                      who);
+    } else if (!message_answers(*m, q->name, q->type)) {
+        (void)err_set(&q->err, ERR_RETRY, "%s answered another question", who);
+    }
+    return true;
+}
+
+static void deliver_one(struct query *q)
+{
+    struct message *m;
+    struct server *s = q->server;
+
+    if (!judge(q, &m))
+        return;
+    if (q->in_flight) {
+        s->in_flight--;
+        pump(s);
+    }
+    q->cb(q->arg, q->err.code == ERR_NONE ? m : NULL, &q->err);
+    message_free(m);
+    free_query(q);
+}
+
+static void deliver(void *arg)
+{
+    struct pool *p = arg;
+    bool freed = false, *outer = p->freed; /* a callback may wait: nested */
+    /* What ends meanwhile comes with the next turn. */
+    struct query *last = p->done != NULL ? p->done->prev : NULL;
+
+    p->timer = NULL;
+    p->freed = &freed;
+    while (!freed && last != NULL && p->done != NULL) {
+        struct query *q = p->done;
+
+        if (q == last)
+            last = NULL;
+        DL_DELETE(p->done, q);
+        deliver_one(q);
+    }
+    if (freed) {
+        if (outer != NULL)
+            *outer = true;
+        return;
+    }
+    p->freed = outer;
+    if (p->done != NULL && p->timer == NULL)
+        p->timer = loop_timer_start(p->loop, 0, deliver, p);
+}

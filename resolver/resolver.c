@@ -1,0 +1,220 @@
+#include "resolver/resolver.h"
+
+#define CARES_NO_DEPRECATED
+#include <ares.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
+#include "resolver/channel.h"
+#include "resolver/op.h"
+#include "resolver/outcome.h"
+#include "resolver/pool.h"
+
+#define TIMEOUT_MS 2000
+#define TRIES 2
+#define DNS_PORT 53
+
+struct resolver {
+    struct loop *loop;
+    struct pool *pool;
+    struct addr *servers; /* recursive ones */
+    size_t nservers;
+    int64_t timeout_ms;
+    struct op *ops;
+};
+
+/* One resolver_ask or resolver_lookup. */
+struct lookup {
+    struct op op; /* first */
+    struct resolver *resolver;
+    char name[NAME_SIZE];
+    struct outcome_question question;
+    struct addr server;
+    size_t next; /* of the recursive servers */
+    struct err err;
+    resolver_cb *cb;
+    void *arg;
+};
+
+/* --- life ------------------------------------------------------------------
+ */
+
+static int copy_servers(struct resolver *r, const struct resolver_options *o,
+                        struct err *e)
+{
+    if (o == NULL || o->nservers == 0)
+        return channel_resolv_conf(&r->servers, &r->nservers, e);
+    r->servers = mem_array(o->nservers, sizeof *r->servers);
+    r->nservers = o->nservers;
+    for (size_t i = 0; i < o->nservers; i++) {
+        r->servers[i] = o->servers[i];
+        if (r->servers[i].port == 0)
+            r->servers[i].port = DNS_PORT;
+    }
+    return 0;
+}
+
+int resolver_new(struct loop *l, const struct resolver_options *o,
+                 struct resolver **out, struct err *e)
+{
+    struct resolver *r;
+    int status = ares_library_init(ARES_LIB_INIT_ALL);
+
+    *out = NULL;
+    if (status != ARES_SUCCESS)
+        return err_set(e, ERR_LOCAL, "c-ares: %s", ares_strerror(status));
+    r = mem_alloc(sizeof *r);
+    r->loop = l;
+    r->timeout_ms = o != NULL && o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS;
+    r->pool = pool_new(l, r->timeout_ms,
+                       o != NULL && o->tries > 0 ? o->tries : TRIES);
+    if (copy_servers(r, o, e) != 0) {
+        resolver_free(r);
+        return -1;
+    }
+    *out = r;
+    return 0;
+}
+
+void resolver_free(struct resolver *r)
+{
+    if (r == NULL)
+        return;
+    pool_free(r->pool); /* first: it calls nobody any more */
+    while (r->ops != NULL) {
+        struct op *op = r->ops;
+
+        DL_DELETE(r->ops, op);
+        op->drop(op);
+    }
+    free(r->servers);
+    free(r);
+    ares_library_cleanup();
+}
+
+void op_add(struct resolver *r, struct op *op)
+{
+    DL_APPEND(r->ops, op);
+}
+
+void op_remove(struct resolver *r, struct op *op)
+{
+    DL_DELETE(r->ops, op);
+}
+
+struct loop *op_loop(const struct resolver *r)
+{
+    return r->loop;
+}
+
+void op_join_error(struct err *all, const struct err *e)
+{
+    struct err old = *all;
+
+    if (old.code == ERR_NONE)
+        *all = *e;
+    else
+        (void)err_set(all, e->code, "%.500s; %.500s", old.msg, e->msg);
+}
+
+int64_t op_timeout_ms(const struct resolver *r)
+{
+    return r->timeout_ms;
+}
+
+/* --- one question ----------------------------------------------------------
+ */
+
+static void drop_lookup(struct op *op)
+{
+    free((struct lookup *)op);
+}
+
+static void on_answer(void *arg, struct message *m, const struct err *e);
+
+static struct lookup *new_lookup(struct resolver *r, const char *name,
+                                 uint16_t type, resolver_cb *cb, void *arg)
+{
+    struct lookup *l = mem_alloc(sizeof *l);
+
+    l->op.drop = drop_lookup;
+    l->resolver = r;
+    /* A name that is none is refused by the pool, later. */
+    memcpy(l->name, name, strnlen(name, sizeof l->name - 1));
+    l->question.name = l->name;
+    l->question.type = type;
+    l->cb = cb;
+    l->arg = arg;
+    op_add(r, &l->op);
+    return l;
+}
+
+static void ask(struct lookup *l)
+{
+    struct pool_question q = {0};
+
+    q.name = l->name;
+    q.type = l->question.type;
+    q.rd = q.ad = !l->question.authoritative;
+    pool_ask(l->resolver->pool, &l->server, &q, on_answer, l);
+}
+
+static bool ask_next(struct lookup *l)
+{
+    struct resolver *r = l->resolver;
+
+    if (l->question.authoritative || l->next >= r->nservers)
+        return false;
+    l->server = r->servers[l->next++];
+    ask(l);
+    return true;
+}
+
+static void on_answer(void *arg, struct message *m, const struct err *e)
+{
+    struct lookup *l = arg;
+    struct resolver_answer a = {.outcome = RESOLVER_FAILED};
+    struct err why = {0};
+
+    if (m != NULL)
+        a.outcome = outcome_judge(m, &l->question, &l->server, &why);
+    else
+        why = *e;
+    if (a.outcome == RESOLVER_FAILED) {
+        op_join_error(&l->err, &why);
+        if (ask_next(l))
+            return;
+        a.err = l->err;
+    } else {
+        a.err = why;
+    }
+    a.message = m;
+    a.server = l->server;
+    op_remove(l->resolver, &l->op);
+    l->cb(l->arg, &a);
+    free(l);
+}
+
+void resolver_ask(struct resolver *r, const struct addr *server,
+                  const char *name, uint16_t type, resolver_cb *cb, void *arg)
+{
+    struct lookup *l = new_lookup(r, name, type, cb, arg);
+
+    l->question.authoritative = true;
+    l->server = *server;
+    if (l->server.port == 0)
+        l->server.port = DNS_PORT;
+    ask(l);
+}
+
+void resolver_lookup(struct resolver *r, const char *name, uint16_t type,
+                     bool want_ad, resolver_cb *cb, void *arg)
+{
+    struct lookup *l = new_lookup(r, name, type, cb, arg);
+
+    l->question.want_ad = want_ad;
+    (void)ask_next(l); /* there is at least one */
+}
