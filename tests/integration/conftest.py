@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOCKET_PATH_MAX = 60  # leaves room below sun_path's 108 bytes
+SANITIZER = re.compile(r"(Address|Leak)Sanitizer|: runtime error: ")
 
 
 def pytest_configure(config):
@@ -33,7 +35,8 @@ class Agent:
     def __call__(self, *arguments, config=None, timeout_s=60, env=None,
                  **how):
         """dnsfailover [-c config] arguments…
-        returns subprocess.CompletedProcess with text output."""
+        returns subprocess.CompletedProcess with text output; a crash or a
+        sanitizer's report fails the test at once."""
         command = [self.path]
         if config is not None:
             command += ["-c", str(config)]
@@ -42,10 +45,16 @@ class Agent:
         how.setdefault("stdin", subprocess.DEVNULL)
         if "input" in how:
             del how["stdin"]
-        return subprocess.run(
+        got = subprocess.run(
             command, capture_output=True, text=True, errors="replace",
             timeout=timeout_s, env=environment, **how,
         )
+        if SANITIZER.search(got.stderr) or got.returncode < 0:
+            pytest.fail(
+                f"{' '.join(command)} ended with {got.returncode}:\n"
+                f"{got.stderr[-8000:]}"
+            )
+        return got
 
 
 @pytest.fixture(scope="session")
