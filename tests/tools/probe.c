@@ -2,7 +2,9 @@
  * one line of JSON, the same keys as tests/bench/probe.c prints.
  *   probe -n N -k IN_FLIGHT -a 127.0.1.1 -A ADDRESSES -p PORT -t TIMEOUT_MS
  * Probe i goes to the address block of -a, address i modulo ADDRESSES, last
- * byte 1 to 250 (as there). Exit 1 when not every probe was answered. */
+ * byte 1 to 250 (as there). -d PERCENT: so many of them, evenly spread, go
+ * 0.128.0.0 higher, where a black hole should be; "false_dead" counts the
+ * others that were called dead. Exit 1 when not every probe was answered. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +17,9 @@
 #include "agent/probes/probe.h"
 
 struct bench {
-    unsigned n, in_flight, naddr, port, timeout_ms;
+    unsigned n, in_flight, naddr, port, timeout_ms, dead_percent;
     struct addr base;
-    size_t done, ok, refused, timeout, local, other;
+    size_t done, ok, refused, timeout, local, other, false_dead;
     bool finished;
 };
 
@@ -38,6 +40,15 @@ static void on_result(void *arg, const struct probe_result *r)
     b->finished = ++b->done == b->n;
 }
 
+static void on_living(void *arg, const struct probe_result *r)
+{
+    struct bench *b = arg;
+
+    if (r->verdict == PROBE_FAIL)
+        b->false_dead++;
+    on_result(arg, r);
+}
+
 static struct addr target(const struct bench *b, unsigned i)
 {
     struct addr a = b->base;
@@ -56,7 +67,7 @@ static int parse(struct bench *b, int argc, char **argv)
 {
     int o;
 
-    while ((o = getopt(argc, argv, "n:k:a:A:p:t:")) != -1) {
+    while ((o = getopt(argc, argv, "n:k:a:A:p:t:d:")) != -1) {
         unsigned v = (unsigned)strtoul(optarg != NULL ? optarg : "", NULL, 10);
 
         switch (o) {
@@ -71,6 +82,9 @@ static int parse(struct bench *b, int argc, char **argv)
             break;
         case 'p':
             b->port = v;
+            break;
+        case 'd':
+            b->dead_percent = v;
             break;
         case 't':
             b->timeout_ms = v;
@@ -117,14 +131,15 @@ static void report(const struct bench *b, const struct rusage *before,
     (void)getrusage(RUSAGE_SELF, &r);
     user = cpu_us(&r.ru_utime) - cpu_us(&before->ru_utime);
     sys = cpu_us(&r.ru_stime) - cpu_us(&before->ru_stime);
-    (void)printf("{\"bench\":\"engine-tcp\",\"n\":%u,\"k\":%u,\"ok\":%zu,"
-                 "\"refused\":%zu,\"timeout\":%zu,\"local\":%zu,"
-                 "\"other\":%zu,\"wall_s\":%.3f,\"per_s\":%.0f,"
-                 "\"user_us\":%.2f,\"sys_us\":%.2f,\"cpu_us\":%.2f,"
-                 "\"rss0_kb\":%ld,\"maxrss_kb\":%ld}\n",
-                 b->n, b->in_flight, b->ok, b->refused, b->timeout, b->local,
-                 b->other, (double)wall_ns / 1e9, n / ((double)wall_ns / 1e9),
-                 user / n, sys / n, (user + sys) / n, kb_before, peak_kb());
+    (void)printf(
+        "{\"bench\":\"engine-tcp\",\"n\":%u,\"k\":%u,\"ok\":%zu,"
+        "\"refused\":%zu,\"timeout\":%zu,\"local\":%zu,"
+        "\"other\":%zu,\"false_dead\":%zu,\"wall_s\":%.3f,\"per_s\":%.0f,"
+        "\"user_us\":%.2f,\"sys_us\":%.2f,\"cpu_us\":%.2f,"
+        "\"rss0_kb\":%ld,\"maxrss_kb\":%ld}\n",
+        b->n, b->in_flight, b->ok, b->refused, b->timeout, b->local, b->other,
+        b->false_dead, (double)wall_ns / 1e9, n / ((double)wall_ns / 1e9),
+        user / n, sys / n, (user + sys) / n, kb_before, peak_kb());
 }
 
 int main(int argc, char **argv)
@@ -145,7 +160,7 @@ int main(int argc, char **argv)
     if (parse(&b, argc, argv) != 0) {
         (void)fprintf(stderr, "usage: probe [-n N] [-k IN_FLIGHT] "
                               "[-a 127.0.1.1] [-A ADDRESSES] [-p PORT] "
-                              "[-t TIMEOUT_MS]\n");
+                              "[-t TIMEOUT_MS] [-d PERCENT]\n");
         return 2;
     }
     if (probes_new(l, b.in_flight, &probes, &e) != 0) {
@@ -156,10 +171,14 @@ int main(int argc, char **argv)
     (void)getrusage(RUSAGE_SELF, &before);
     t0 = clock_mono_ns();
     for (unsigned i = 0; i < b.n; i++) {
-        const struct probe_spec spec = {PROBE_TCP, target(&b, i),
-                                        (int64_t)b.timeout_ms};
+        struct probe_spec spec = {PROBE_TCP, target(&b, i),
+                                  (int64_t)b.timeout_ms};
+        bool dead = (uint64_t)(i + 1) * b.dead_percent / 100 >
+                    (uint64_t)i * b.dead_percent / 100;
 
-        probes_start(probes, &spec, on_result, &b);
+        if (dead)
+            spec.target.bytes[1] ^= 128;
+        probes_start(probes, &spec, dead ? on_result : on_living, &b);
     }
     (void)loop_wait(l, &b.finished, clock_mono_ms() + 600000);
     report(&b, &before, clock_mono_ns() - t0, kb_before);

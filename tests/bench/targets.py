@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""The performance targets; called by run.sh inside a network namespace.
+
+targets.py [--skip WHY] [NAME...]
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
+
+import gen_once
+
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+PROGRAM = BUILD / "dnsfailover"
+ENGINE = BUILD / "tools" / "probe"
+BARE = BUILD / "bench" / "probe"
+SINK = BUILD / "bench" / "sink"
+
+PORT = 8000  # of the namespace's own: nobody else is here
+HOLE = "127.128.0.0/16"
+PAIRS = 5
+BURST_N, BURST_K = 100_000, 1024
+DEAD_N = 10_000
+NAMES = 500
+CRON_ROWS = 20
+
+
+class Skip(Exception):
+    """The target cannot be measured here; the text says why."""
+
+
+def note(text):
+    print(f"# {text}", flush=True)
+
+
+# -- the namespace ------------------------------------------------------------
+
+def black_hole():
+    """Loopback up, and a block whose packets are dropped."""
+    for tool in ("ip", "nft"):
+        if shutil.which(tool, path=path()) is None:
+            raise Skip(f"{tool} is not installed")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True,
+                   env=environment())
+    rules = (
+        "table ip bench {\n chain in {\n"
+        "  type filter hook input priority 0;\n"
+        f"  ip daddr {HOLE} drop\n }}\n}}\n"
+    )
+    subprocess.run(["nft", "-f", "-"], input=rules, text=True, check=True,
+                   env=environment())
+
+
+def path():
+    return os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
+
+
+def environment():
+    return {**os.environ, "PATH": path()}
+
+
+@contextlib.contextmanager
+def listener():
+    """sink on 0.0.0.0:PORT."""
+    sink = subprocess.Popen([SINK, str(PORT)])
+    try:
+        import net
+
+        def answers():
+            with contextlib.suppress(OSError):
+                net.socket.create_connection(("127.0.0.1", PORT), 1).close()
+                return True
+            return sink.poll() is not None
+        net.wait_until("the listener", answers)
+        if sink.poll() is not None:
+            raise RuntimeError("the listener ended")
+        yield
+    finally:
+        sink.terminate()
+        sink.wait()
+
+
+def measure(*command):
+    """The JSON line that a bench program prints."""
+    out = subprocess.run([str(c) for c in command], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    return json.loads(out.strip().splitlines()[-1])
+
+
+def need(*programs):
+    for p in programs:
+        if not p.exists():
+            raise Skip(f"{p.name} is not built")
+
+
+# -- targets ------------------------------------------------------------------
+
+def tcp_burst_cpu():
+    """CPU of a probe as a multiple of the bare loop's, in turns."""
+    need(ENGINE, BARE)
+    what = ["-n", BURST_N, "-k", BURST_K, "-p", PORT, "-t", 5000]
+    ours, bare = [], []
+    for i in range(PAIRS):
+        pair = [(ours, [ENGINE]), (bare, [BARE, "-q"])]
+        for figures, command in pair if i % 2 else reversed(pair):
+            figures.append(measure(*command, *what))
+    wrong = [r for r in ours if r["ok"] != BURST_N]
+    if wrong:
+        raise RuntimeError(f"not all answered: {wrong[0]}")
+    ratio = statistics.median(
+        o["cpu_us"] / b["cpu_us"] for o, b in zip(ours, bare)
+    )
+
+    def median(rows, key):
+        return statistics.median(r[key] for r in rows)
+    note(f"tcp-burst-cpu: {median(ours, 'cpu_us'):.1f} us a probe (of it user "
+         f"{median(ours, 'user_us'):.2f}), {median(ours, 'per_s'):.0f}/s; "
+         f"bare loop {median(bare, 'cpu_us'):.1f} us, "
+         f"{median(bare, 'per_s'):.0f}/s; median of {PAIRS} pairs")
+    return ratio
+
+
+def dead_run(program, *more):
+    need(program)
+    return measure(program, "-n", DEAD_N, "-k", DEAD_N, "-a", "127.128.1.1",
+                   "-p", PORT, "-t", 1000, *more)
+
+
+def tcp_dead_10k_wall():
+    """Seconds for 10,000 black-holed targets with 1 s timeout."""
+    ours, bare = dead_run(ENGINE), dead_run(BARE, "-q")
+    if ours["timeout"] != DEAD_N:
+        raise RuntimeError(f"not all timed out: {ours}")
+    note(f"tcp-dead-10k-wall: {ours['wall_s']:.3f} s, {ours['cpu_us']:.1f} us "
+         f"CPU each; bare loop {bare['wall_s']:.3f} s, "
+         f"{bare['cpu_us']:.1f} us")
+    return ours["wall_s"]
+
+
+def tcp_dead_10k_cpu():
+    """Microseconds of CPU for each of them."""
+    return statistics.median(dead_run(ENGINE)["cpu_us"] for _ in range(3))
+
+
+def tcp_false_dead():
+    """Living targets called dead, beside as many black-holed ones."""
+    need(ENGINE)
+    total = 0
+    for k in (64, 1024, 4096, 2 * DEAD_N):
+        # A small window passes the dead ones in many rounds: fewer of them.
+        n = min(2 * DEAD_N, 40 * k)
+        r = measure(ENGINE, "-n", n, "-k", k, "-p", PORT, "-t", 250, "-d", 50)
+        note(f"tcp-false-dead: {n} targets, {k} in flight: {r['ok']} alive, "
+             f"{r['timeout']} dead, {r['local']} not judged, "
+             f"{r['false_dead']} wrong")
+        total += r["false_dead"] + r["local"]
+    return total
+
+
+def cron_rows():
+    """Seconds that the cron script takes for 1,000 rows, from a few."""
+    php = shutil.which("php", path=path())
+    if php is None:
+        note("cron-500x2: php is not installed, no comparison")
+        return None
+    r = measure(php, HERE / "cron.php", CRON_ROWS, 50, PORT)
+    whole = r["wall_s"] / CRON_ROWS * 2 * NAMES
+    note(f"cron-500x2: cron.php, {CRON_ROWS} rows, {r['down']} dead: "
+         f"{r['wall_s']:.2f} s; scaled by row to {2 * NAMES} rows: "
+         f"{whole:.0f} s")
+    return whole
+
+
+def once(directory, server):
+    """Runs the agent; seconds. Afterwards exactly the dead rows are gone."""
+    import servers
+
+    (directory / "agent.conf").write_text(gen_once.config_text(
+        directory, server.server, server.reload_command))
+    os.chmod(directory / "agent.conf", 0o600)
+
+    def served():
+        zone = servers.axfr(server, gen_once.ZONE)
+        return {
+            (str(name), rdata.to_text())
+            for name, _, rdata in zone.iterate_rdatas("A")
+        }
+    if served() != gen_once.addresses(NAMES, True):
+        raise RuntimeError("the server does not serve the scenario")
+    t0 = time.monotonic()
+    done = subprocess.run(
+        [PROGRAM, "-c", directory / "agent.conf", "once"], text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, env=environment(), timeout=120,
+    )
+    seconds = time.monotonic() - t0
+    if done.returncode != 0:
+        raise RuntimeError(f"once ended with {done.returncode}:\n"
+                           + done.stdout[-2000:])
+    got, want = served(), gen_once.addresses(NAMES, False)
+    if got != want:
+        raise RuntimeError(
+            f"once left {len(got - want)} dead rows and took "
+            f"{len(want - got)} living ones away:\n{done.stdout[-2000:]}"
+        )
+    return seconds
+
+
+def cron_500x2():
+    """Seconds of one `once`, 500 names with two rows, half of them dead."""
+    need(PROGRAM)
+    try:
+        import servers
+    except ImportError as e:
+        raise Skip(f"{e.name} is not installed") from None
+    kinds = [k for k in (servers.Bind, servers.Nsd) if servers.find(k.program)]
+    if not kinds or not servers.find("named-checkzone"):
+        raise Skip("no BIND here")
+    whole = cron_rows()
+    runs = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as d:
+            directory = pathlib.Path(d)
+            zone = gen_once.write_zone(directory, NAMES, PORT)
+            with kinds[0](directory / "ns", {gen_once.ZONE: zone},
+                          axfr=True) as server:
+                runs.append(once(directory, server))
+    seconds = statistics.median(runs)
+    note(f"cron-500x2: one once over {NAMES} names, {2 * NAMES} rows: "
+         + ", ".join(f"{r:.2f}" for r in runs) + " s"
+         + (f"; cron.php takes {whole / seconds:.0f} times as long"
+            if whole else ""))
+    return seconds
+
+
+# name: (function, limit, digits)
+TARGETS = {
+    "cron-500x2": (cron_500x2, 2.5, 2),
+    "tcp-burst-cpu": (tcp_burst_cpu, 1.25, 2),
+    "tcp-dead-10k-wall": (tcp_dead_10k_wall, 1.25, 3),
+    "tcp-dead-10k-cpu": (tcp_dead_10k_cpu, 20, 1),
+    "tcp-false-dead": (tcp_false_dead, 0, 0),
+}
+
+
+def run(name, skip):
+    function, limit, digits = TARGETS[name]
+    try:
+        if skip:
+            raise Skip(skip)
+        figure = function()
+    except Skip as e:
+        return f"{name} - {limit} skipped: {e}"
+    except (RuntimeError, subprocess.SubprocessError, OSError,
+            AssertionError) as e:
+        for line in str(e).splitlines():
+            note(f"{name}: {line}")
+        return f"{name} failed {limit} short"
+    word = "ok" if figure <= limit else "short"
+    return f"{name} {figure:.{digits}f} {limit} {word}"
+
+
+def main(args):
+    skip = None
+    if args[:1] == ["--skip"]:
+        skip, args = args[1], args[2:]
+    unknown = [a for a in args if a not in TARGETS]
+    if unknown:
+        sys.exit(f"targets.py: no target {unknown[0]}; "
+                 f"there are {', '.join(TARGETS)}")
+    names = args or list(TARGETS)
+    with contextlib.ExitStack() as stack:
+        if not skip:
+            try:
+                black_hole()
+                stack.enter_context(listener())
+            except Skip as e:
+                skip = str(e)
+        lines = [run(name, skip) for name in names]
+    print("\n".join(lines))
+    return any(line.endswith(" short") for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
