@@ -1,7 +1,7 @@
 """The house keeps its own rules: lint, the test script, setup, install."""
 
 import os
-import pathlib
+import re
 import shutil
 import subprocess
 import textwrap
@@ -462,6 +462,32 @@ def test_setup_names_its_words(root):
     got = run("sh", "contrib/setup.sh", "nonsense", cwd=root)
     assert got.returncode == 1
     assert "'nonsense' is not known" in got.stdout
+
+
+# -- the example configuration ------------------------------------------------
+
+OPTION = re.compile(
+    r'^( *)# (( *)[a-z0-9-]+ = .*|provider panel \{|zone "[^"]+" \{|\})$', re.M
+)
+
+
+@pytest.mark.parametrize("commented", [True, False])
+def test_the_example_is_accepted(root, agent, tmp_path, commented):
+    """As it is, and with every option in it switched on. Zones are read last:
+    when only the planted one is refused, all before it was accepted."""
+    text = (root / "contrib/dnsfailover.conf.example").read_text()
+    if not commented:
+        text, n = OPTION.subn(r"\1\2", text)
+        assert n > 15
+    line = text.count("\n") + 2
+    text += 'zone "planted.example" { provider = files\ndiscover = planted }\n'
+    path = tmp_path / "dnsfailover.conf"
+    path.write_text(text)
+    path.chmod(0o600)
+    got = agent("plan", config=path)
+    assert got.returncode == 2, got.stderr
+    assert f"dnsfailover.conf:{line}: " in got.stderr
+    assert "planted" in got.stderr
 
 
 # -- install -----------------------------------------------------------------
