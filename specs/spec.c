@@ -1,0 +1,220 @@
+#include "specs/spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "specs/merge.h"
+#include "specs/sets.h"
+#include "specs/text.h"
+
+const char *spec_type_name(enum spec_type t)
+{
+    static const char *const names[] = {
+        [SPEC_A] = "A", [SPEC_AAAA] = "AAAA", [SPEC_CNAME] = "CNAME"};
+
+    return (size_t)t < 3 ? names[t] : "?";
+}
+
+const char *spec_spelling_name(enum spec_spelling s)
+{
+    static const char *const names[] = {[SPEC_JSON] = "JSON",
+                                        [SPEC_ESCAPED] =
+                                            "JSON with escaped quotes",
+                                        [SPEC_BARE] = "bare"};
+
+    return (size_t)s < 3 ? names[s] : "?";
+}
+
+/* A TXT record with its text joined, to sort by. */
+struct joined {
+    const struct spec_txt *txt;
+    size_t index, len;
+    const char *text;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct joined *x = a, *y = b;
+    size_t n = x->len < y->len ? x->len : y->len;
+    int c = n > 0 ? memcmp(x->text, y->text, n) : 0;
+
+    if (c == 0 && x->len != y->len)
+        c = x->len < y->len ? -1 : 1;
+    if (c != 0)
+        return c;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* "_failover.www.example.org" of "www.example.org." */
+static const char *place(struct arena *a, const char *owner)
+{
+    size_t n = strlen(owner);
+
+    return arena_printf(a, "_failover.%.*s", (int)(n > 0 ? n - 1 : 0), owner);
+}
+
+/* The records that are ours, in an order that depends on content alone: a
+ * server that rotates its answer must not change what is reported.
+ * out: *out — n of them, in the arena
+ * returns 0, or -1 with r->e set */
+static int pick(struct spec_reader *r, const struct spec_txt *txts, size_t n,
+                struct joined **out, size_t *nout)
+{
+    struct joined *j = arena_array(r->arena, n + 1, sizeof *j);
+    size_t used = 0, total = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (spec_is_foreign(&txts[i]))
+            continue;
+        j[used].txt = &txts[i];
+        j[used].index = i;
+        j[used].len = spec_text_len(&txts[i]);
+        total += j[used++].len;
+    }
+    if (used == 0)
+        return err_set(r->e, ERR_NOTFOUND,
+                       "%s: no spec; %zu TXT records of others", r->where, n);
+    if (total > SPEC_TEXT_MAX)
+        return err_set(r->e, ERR_LIMIT,
+                       "%s: found %zu bytes; accepted: at most %u", r->where,
+                       total, SPEC_TEXT_MAX);
+    for (size_t i = 0; i < used; i++)
+        j[i].text = spec_text_join(r->arena, j[i].txt, false, &j[i].len);
+    qsort(j, used, sizeof *j, by_text);
+    *out = j;
+    *nout = used;
+    return 0;
+}
+
+static int read_doc(struct spec_reader *r, const struct joined *j,
+                    struct spec_doc *d)
+{
+    struct spec_value *root;
+
+    if (spec_text_parse(r->arena, r->where, j->txt, &root, &d->spelling,
+                        r->e) != 0)
+        return -1;
+    d->root = root;
+    d->document = j->index;
+    return root->type == SPEC_VALUE_ARRAY ? spec_rows_read(r, d)
+                                          : spec_object_read(r, d);
+}
+
+static void fill_apex(const struct spec_reader *r, const struct spec_doc *d,
+                      struct spec *s)
+{
+    const struct spec_scalar *debounce = &d->top[SPEC_TOP_DEBOUNCE];
+    const struct spec_scalar *brake = &d->top[SPEC_TOP_MAX_CHANGE];
+    const char **names = arena_array(r->arena, d->nnames + 1, sizeof *names);
+
+    s->debounce_ms = debounce->at != NULL ? debounce->value : -1;
+    s->max_change_pct = brake->at != NULL ? (int32_t)brake->value : -1;
+    if (d->nnames > 0)
+        memcpy(names, d->names, d->nnames * sizeof *names);
+    s->names = names;
+    s->nnames = d->nnames;
+}
+
+static int finish(struct spec_reader *r, struct spec_doc *d, struct spec *s)
+{
+    struct spec_note *notes;
+
+    s->form = d->form;
+    s->spelling = d->spelling;
+    if (spec_sets_build(r, d, s) != 0)
+        return -1;
+    if (r->later.code != ERR_NONE)
+        return err_set(r->e, r->later.code, "%s", r->later.msg);
+    fill_apex(r, d, s);
+    if (s->nsets == 0 && !r->apex)
+        spec_member_warn(r, NULL, "no records: this spec does nothing");
+    notes = arena_array(r->arena, r->nwarnings + 1, sizeof *notes);
+    if (r->nwarnings > 0)
+        memcpy(notes, r->warnings, r->nwarnings * sizeof *notes);
+    s->warnings = notes;
+    s->nwarnings = r->nwarnings;
+    return 0;
+}
+
+static int read_all(struct spec_reader *r, const struct spec_txt *txts,
+                    size_t n, struct spec *s)
+{
+    struct spec_doc merged = {0}, *docs = NULL;
+    struct joined *j = NULL;
+    size_t ndocs = 0;
+    int rc = -1;
+
+    if (pick(r, txts, n, &j, &ndocs) != 0)
+        return -1;
+    docs = mem_array(ndocs, sizeof *docs);
+    for (size_t i = 0; i < ndocs; i++)
+        if (read_doc(r, &j[i], &docs[i]) != 0)
+            goto out;
+    if (spec_merge_docs(r, docs, ndocs, &merged) != 0)
+        goto out;
+    rc = finish(r, &merged, s);
+out:
+    spec_object_fini(&merged);
+    for (size_t i = 0; i < ndocs; i++)
+        spec_object_fini(&docs[i]);
+    free(docs);
+    return rc;
+}
+
+int spec_parse(const struct spec_txt *txts, size_t n,
+               const struct spec_context *ctx, struct spec **spec,
+               struct err *e)
+{
+    struct arena *a = arena_new();
+    struct spec_context own = *ctx; /* names live as long as the spec */
+    struct spec_reader r = {.arena = a, .ctx = &own, .e = e};
+    struct spec *s = arena_alloc(a, sizeof *s);
+    int rc;
+
+    own.owner = arena_strdup(a, ctx->owner);
+    own.zone = arena_strdup(a, ctx->zone);
+    r.where = place(a, own.owner);
+    r.apex = name_equal(own.owner, own.zone);
+    s->arena = a;
+    s->owner = own.owner;
+    s->zone = own.zone;
+    rc = read_all(&r, txts, n, s);
+    free(r.warnings);
+    if (rc != 0) {
+        arena_free(a);
+        s = NULL;
+    }
+    *spec = s;
+    return rc;
+}
+
+int spec_parse_text(const char *text, size_t len,
+                    const struct spec_context *ctx, struct spec **spec,
+                    struct err *e)
+{
+    struct spec_string string = {text, len};
+    struct spec_txt txt = {&string, 1};
+
+    *spec = NULL;
+    if (spec_is_foreign(&txt)) {
+        char what[SPEC_QUOTE_SIZE];
+        size_t n = strlen(ctx->owner);
+
+        return err_set(
+            e, ERR_INPUT,
+            "_failover.%.*s (byte 0): found %s; accepted: a text "
+            "that begins with [ { or \" (any other is another "
+            "tool's TXT record)",
+            (int)(n > 0 ? n - 1 : 0), ctx->owner,
+            len == 0 ? "nothing"
+                     : spec_value_quote_bytes(text, len < 12 ? len : 12, what));
+    }
+    return spec_parse(&txt, 1, ctx, spec, e);
+}
+
+void spec_free(struct spec *s)
+{
+    if (s != NULL)
+        arena_free(s->arena);
+}

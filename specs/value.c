@@ -1,0 +1,254 @@
+#include "specs/value.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct spec_value *spec_value_add(struct arena *a, struct spec_value *parent,
+                                  enum spec_value_type type, const char *name,
+                                  const char *text)
+{
+    struct spec_value *v = arena_alloc(a, sizeof *v);
+
+    v->type = type;
+    v->name = name;
+    v->text = text;
+    v->parent = parent;
+    if (parent == NULL)
+        return v;
+    v->index = parent->n++;
+    if (parent->last != NULL)
+        parent->last->next = v;
+    else
+        parent->child = v;
+    parent->last = v;
+    return v;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct spec_value *x = *(const struct spec_value *const *)a;
+    const struct spec_value *y = *(const struct spec_value *const *)b;
+    int c = strcmp(x->name, y->name);
+
+    if (c != 0)
+        return c;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+const struct spec_value *spec_value_close(struct arena *a,
+                                          struct spec_value *object)
+{
+    const struct spec_value **s = arena_array(a, object->n + 1, sizeof *s);
+    size_t n = 0;
+
+    for (const struct spec_value *v = object->child; v != NULL; v = v->next)
+        s[n++] = v;
+    qsort(s, n, sizeof *s, by_name);
+    object->sorted = s;
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(s[i]->name, s[i - 1]->name) == 0)
+            return s[i];
+    return NULL;
+}
+
+const struct spec_value *spec_value_find(const struct spec_value *object,
+                                         const char *name)
+{
+    size_t lo = 0, hi = object->sorted != NULL ? object->n : 0;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = strcmp(object->sorted[mid]->name, name);
+
+        if (c == 0)
+            return object->sorted[mid];
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+bool spec_value_is_scalar(const struct spec_value *v)
+{
+    return v->type == SPEC_VALUE_STRING || v->type == SPEC_VALUE_NUMBER ||
+           v->type == SPEC_VALUE_TOKEN;
+}
+
+/* Strings, numbers and tokens share a rank: 443, "443" and bare 443 mean
+ * the same to every member that takes them. */
+static int rank(const struct spec_value *v)
+{
+    return spec_value_is_scalar(v) ? (int)SPEC_VALUE_STRING : (int)v->type;
+}
+
+static int compare_members(const struct spec_value *a,
+                           const struct spec_value *b)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        int c = strcmp(a->sorted[i]->name, b->sorted[i]->name);
+
+        if (c == 0)
+            c = spec_value_compare(a->sorted[i], b->sorted[i]);
+        if (c != 0)
+            return c;
+    }
+    return 0;
+}
+
+int spec_value_compare(const struct spec_value *a, const struct spec_value *b)
+{
+    const struct spec_value *x, *y;
+
+    if (rank(a) != rank(b))
+        return rank(a) < rank(b) ? -1 : 1;
+    if (spec_value_is_scalar(a))
+        return strcmp(a->text, b->text);
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    if (a->type == SPEC_VALUE_OBJECT)
+        return compare_members(a, b);
+    for (x = a->child, y = b->child; x != NULL; x = x->next, y = y->next) {
+        int c = spec_value_compare(x, y);
+
+        if (c != 0)
+            return c;
+    }
+    return 0;
+}
+
+size_t spec_value_utf8(const char *p, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)p;
+    unsigned char lo = 0x80, hi = 0xbf;
+    size_t len;
+
+    if (n == 0)
+        return 0;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (n < len)
+        return 0;
+    if (s[0] == 0xe0)
+        lo = 0xa0; /* shorter form exists */
+    if (s[0] == 0xed)
+        hi = 0x9f; /* surrogates */
+    if (s[0] == 0xf0)
+        lo = 0x90;
+    if (s[0] == 0xf4)
+        hi = 0x8f; /* beyond U+10FFFF */
+    if (s[1] < lo || s[1] > hi)
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf)
+            return 0;
+    return len;
+}
+
+/* Copies p into out (room bytes with NUL) as far as whole characters fit;
+ * what a terminal could take amiss becomes '?'. Returns the bytes written,
+ * *cut says whether something was left out. */
+static size_t copy_clean(char *out, size_t room, const char *p, size_t n,
+                         bool *cut)
+{
+    size_t used = 0, i = 0;
+
+    while (i < n) {
+        size_t len = spec_value_utf8(p + i, n - i);
+        unsigned char c = (unsigned char)p[i];
+        bool bad = len == 0 || c < 0x20 || c == 0x7f ||
+                   (c == 0xc2 && (unsigned char)p[i + 1] < 0xa0);
+        size_t put = bad ? 1 : len;
+
+        if (used + put + 1 > room)
+            break;
+        if (bad)
+            out[used] = '?';
+        else
+            memcpy(out + used, p + i, put);
+        used += put;
+        i += len > 0 ? len : 1;
+    }
+    out[used] = '\0';
+    *cut = i < n;
+    return used;
+}
+
+const char *spec_value_quote_bytes(const char *p, size_t n,
+                                   char out[SPEC_QUOTE_SIZE])
+{
+    bool cut;
+    size_t used;
+
+    out[0] = '"';
+    used = 1 + copy_clean(out + 1, SPEC_QUOTE_MAX + 1, p, n, &cut);
+    (void)snprintf(out + used, SPEC_QUOTE_SIZE - used, "%s\"", cut ? "…" : "");
+    return out;
+}
+
+const char *spec_value_quote(const struct spec_value *v,
+                             char out[SPEC_QUOTE_SIZE])
+{
+    static const char *const words[] = {
+        [SPEC_VALUE_NULL] = "null",       [SPEC_VALUE_FALSE] = "false",
+        [SPEC_VALUE_TRUE] = "true",       [SPEC_VALUE_NUMBER] = "a number",
+        [SPEC_VALUE_STRING] = "a string", [SPEC_VALUE_TOKEN] = "a value",
+        [SPEC_VALUE_ARRAY] = "a list",    [SPEC_VALUE_OBJECT] = "an object",
+    };
+
+    if (v->type == SPEC_VALUE_NUMBER)
+        (void)snprintf(out, SPEC_QUOTE_SIZE, "%s", v->text);
+    else if (spec_value_is_scalar(v))
+        (void)spec_value_quote_bytes(v->text, strlen(v->text), out);
+    else
+        (void)snprintf(out, SPEC_QUOTE_SIZE, "%s", words[v->type]);
+    return out;
+}
+
+/* One reference token, "/" before it and ~ and / escaped. */
+static size_t pointer_token(const struct spec_value *v, char *out, size_t room)
+{
+    char number[24];
+    const char *s = v->name;
+    size_t used = 0;
+
+    if (s == NULL) {
+        (void)snprintf(number, sizeof number, "%zu", v->index);
+        s = number;
+    }
+    out[used++] = '/';
+    for (; *s != '\0' && used + 3 < room; s++) {
+        if (*s == '~' || *s == '/') {
+            out[used++] = '~';
+            out[used++] = *s == '~' ? '0' : '1';
+        } else {
+            out[used++] = *s;
+        }
+    }
+    out[used] = '\0';
+    return used;
+}
+
+const char *spec_value_pointer(const struct spec_value *v,
+                               char out[SPEC_POINTER_SIZE])
+{
+    const struct spec_value *path[64];
+    char raw[SPEC_POINTER_SIZE * 2];
+    size_t n = 0, used = 0;
+    bool cut;
+
+    for (; v->parent != NULL && n < 64; v = v->parent)
+        path[n++] = v;
+    raw[0] = '\0';
+    while (n > 0 && used + 8 < sizeof raw)
+        used += pointer_token(path[--n], raw + used, sizeof raw - used);
+    used = copy_clean(out, SPEC_POINTER_SIZE - 4, raw, used, &cut);
+    if (cut || n > 0)
+        memcpy(out + used, "…", sizeof "…");
+    return out;
+}
