@@ -203,6 +203,8 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
         set->hold = PLAN_UNSEEN;
     else if (zone->blind)
         set->hold = PLAN_BLIND;
+    else if (zone->learning && count_changes(set) > 0)
+        set->hold = PLAN_LEARNING;
     else if (zone->alone && set->decision.tier >= 3 && count_changes(set) > 0 &&
              !failed_twice_over(set))
         set->hold = PLAN_ALONE;
@@ -411,6 +413,8 @@ const char *plan_reason(const struct plan_set *set)
     case PLAN_BRAKE:
         return "held: more would be withdrawn within a minute than maxChange "
                "allows";
+    case PLAN_LEARNING:
+        return "held: the state was lost, this round only learns";
     case PLAN_UNSEEN:
         return "held: the provider's records could not be read";
     case PLAN_FREE:

@@ -39,10 +39,11 @@ struct plan_value {
 
 enum plan_hold {
     PLAN_FREE,
-    PLAN_BLIND,  /* no anchor answers */
-    PLAN_ALONE,  /* no check at all is up: more failures are awaited */
-    PLAN_BRAKE,  /* maxChange */
-    PLAN_UNSEEN, /* the provider's records could not be read */
+    PLAN_BLIND,    /* no anchor answers */
+    PLAN_ALONE,    /* no check at all is up: more failures are awaited */
+    PLAN_BRAKE,    /* maxChange */
+    PLAN_LEARNING, /* the state was lost: this round only learns */
+    PLAN_UNSEEN,   /* the provider's records could not be read */
 };
 
 struct plan_set {
@@ -68,6 +69,7 @@ struct plan_zone {
     int64_t now_ms;
     int max_change_pct; /* 0…100 */
     bool blind;         /* anchors are given and none answers */
+    bool learning;      /* the state was lost before this round */
     bool alone;         /* no anchors, and no check of the agent is up */
     struct plan_set *sets;
     size_t nsets;

@@ -37,7 +37,8 @@ struct state_value {
     char *key; /* "zone|name|type|data" */
     struct memory_value memory;
     bool published, healthy, unknown; /* for status; as of the last round */
-    char *note;                       /* why it is down or held */
+    bool would; /* observe: a change was announced, and is not made */
+    char *note; /* why it is down or held */
     bool used;
     UT_hash_handle hh;
 };
@@ -74,15 +75,14 @@ struct state_problem {
     UT_hash_handle hh;
 };
 
-/* path: the database; its directory is made (0700) when it is missing.
- * read_only: for status and history: no lock, nothing is made.
- * out: *s — closed by state_close
- * A damaged file is set aside as FILE.damaged (one copy) with an alarm in
- * the log, and an empty state is used: state_is_lost says so. A full disk
- * gives a state in memory with the same effect.
- * returns 0, or -1 with e set: ERR_BUSY (another run holds the lock),
- * ERR_NOTFOUND (read_only: there is none yet), ERR_INPUT (no permission: the
- * text says whose it is) */
+/* path: the database (NULL: an empty state in memory); its directory is made
+ * (0700) when it is missing. read_only: for status and history: no lock,
+ * nothing is made. out: *s — closed by state_close A damaged file is set aside
+ * as FILE.damaged (one copy) with an alarm in the log, and an empty state is
+ * used: state_is_lost says so. A full disk gives a state in memory with the
+ * same effect. returns 0, or -1 with e set: ERR_BUSY (another run holds the
+ * lock), ERR_NOTFOUND (read_only: there is none yet), ERR_INPUT (no permission:
+ * the text says whose it is) */
 MUST_CHECK int state_open(const char *path, bool read_only, struct state **s,
                           struct err *e);
 void state_close(struct state *s);

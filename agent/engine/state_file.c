@@ -126,6 +126,14 @@ static void close_db(struct state *s)
     s->db = NULL;
 }
 
+static int open_memory(struct state *s, struct err *e)
+{
+    if (open_db(s, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, e) !=
+        0)
+        return -1;
+    return prepare_db(s, e);
+}
+
 static int use_memory(struct state *s, const char *path, struct err *e)
 {
     log_line(LOG_ALARM,
@@ -225,7 +233,8 @@ int state_open(const char *path, bool read_only, struct state **out,
 
     s->lock_fd = -1;
     *out = NULL;
-    if (state_file_open(s, path, read_only, e) != 0) {
+    if (path == NULL ? open_memory(s, e) != 0
+                     : state_file_open(s, path, read_only, e) != 0) {
         state_close(s);
         return -1;
     }

@@ -16,7 +16,8 @@ const char state_schema[] =
     " expected INT, uncertain INT, put_in INT, held_off INT, created INT, "
     " withdrawn INT, damp INT, healthy_since_ms INT, withdrawals_ms TEXT, "
     " reclaims_ms TEXT, brake_streak INT, pending INT, pending_since_ms INT, "
-    " published INT, healthy INT, unknown INT, note TEXT);"
+    " published INT, healthy INT, unknown INT, would INT, "
+    " note TEXT);"
     "CREATE TABLE IF NOT EXISTS sets(key TEXT PRIMARY KEY, "
     " brake_since_ms INT, tier INT, reason TEXT);"
     "CREATE TABLE IF NOT EXISTS specs(key TEXT PRIMARY KEY, texts TEXT, "
@@ -138,7 +139,8 @@ static void load_value(struct state *s, sqlite3_stmt *q)
     r->published = column_bool(q, 15);
     r->healthy = column_bool(q, 16);
     r->unknown = column_bool(q, 17);
-    r->note = column_text(q, 18);
+    r->would = column_bool(q, 18);
+    r->note = column_text(q, 19);
 }
 
 static void load_set(struct state *s, sqlite3_stmt *q)
@@ -249,7 +251,7 @@ int state_load(struct state *s, struct err *e)
         {"SELECT key,seen,expected,uncertain,put_in,held_off,created,"
          "withdrawn,damp,healthy_since_ms,withdrawals_ms,reclaims_ms,"
          "brake_streak,pending,pending_since_ms,published,healthy,unknown,"
-         "note FROM vals",
+         "would,note FROM vals",
          load_value},
         {"SELECT key,brake_since_ms,tier,reason FROM sets", load_set},
         {"SELECT key,texts,good_wall_ms,gone_ms,stale FROM specs", load_spec},

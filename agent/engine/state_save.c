@@ -10,6 +10,8 @@
 
 #define HISTORY_KEPT_MS ((int64_t)400 * 24 * 3600 * 1000)
 
+#define CHECK_KEPT_MS ((int64_t)7 * 24 * 3600 * 1000)
+
 /* One prepared INSERT; binding errors surface at the step. */
 struct writer {
     sqlite3_stmt *q;
@@ -58,8 +60,11 @@ static int begin(struct state *s, const char *sql, struct writer *w)
 
 static int save_checks(struct state *s, struct writer *w)
 {
+    int64_t now_ms = state_now_ms();
+
+    /* A zone may have failed in this run: its checks are still wanted. */
     for (struct state_check *r = s->checks; r != NULL; r = r->hh.next) {
-        if (!r->used)
+        if (!r->used && now_ms - r->health.last_ms > CHECK_KEPT_MS)
             continue;
         put_text(w, r->key);
         put_int(w, (int64_t)r->health.state);
@@ -103,6 +108,7 @@ static int save_values(struct state *s, struct writer *w)
         put_int(w, r->published);
         put_int(w, r->healthy);
         put_int(w, r->unknown);
+        put_int(w, r->would);
         put_text(w, r->note);
         if (step(w) != 0)
             return -1;
@@ -217,7 +223,7 @@ static int save_all(struct state *s)
         {"DELETE FROM checks", "INSERT INTO checks VALUES(?,?,?,?,?,?,?,?)",
          save_checks},
         {"DELETE FROM vals",
-         "INSERT INTO vals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+         "INSERT INTO vals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
          save_values},
         {"DELETE FROM sets", "INSERT INTO sets VALUES(?,?,?,?)", save_sets},
         {"DELETE FROM specs", "INSERT INTO specs VALUES(?,?,?,?,?)",

@@ -1,0 +1,205 @@
+#include "agent/engine/round.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/engine/round_internal.h"
+
+/* --- waiting -----------------------------------------------------------------
+ */
+
+void round_begin(struct round *r)
+{
+    r->waiting++;
+    r->idle = false;
+}
+
+void round_end(struct round *r)
+{
+    r->waiting--;
+    r->idle = r->waiting == 0;
+}
+
+bool round_wait(struct round *r, int64_t until_ms)
+{
+    if (r->waiting == 0)
+        return true;
+    return loop_wait(r->loop, &r->idle,
+                     until_ms < r->end_ms ? until_ms : r->end_ms);
+}
+
+int64_t round_share(const struct round *r, int percent)
+{
+    return r->start_ms + (r->end_ms - r->start_ms) * percent / 100;
+}
+
+/* --- telling
+ * ------------------------------------------------------------------ */
+
+static void remember(struct round *r, const struct round_event *ev)
+{
+    static const char *const names[] = {
+        [ROUND_AVAILABLE] = "available", [ROUND_UNAVAILABLE] = "unavailable",
+        [ROUND_PUBLISHED] = "published", [ROUND_WITHDRAWN] = "withdrawn",
+        [ROUND_VISIBLE] = "visible",     [ROUND_PROBLEM] = "problem",
+        [ROUND_RESOLVED] = "resolved",   [ROUND_NOTE] = "note",
+    };
+    struct state_event row = {clock_wall_ms(), ev->zone, ev->name, ev->type,
+                              ev->data,        NULL,     ev->text};
+
+    if (ev->kind == ROUND_WOULD || ev->kind == ROUND_DETAIL)
+        return;
+    row.event = names[ev->kind];
+    state_event_add(r->state, &row);
+}
+
+void round_tell(struct round *r, enum round_kind kind, const char *zone,
+                const char *name, const char *type, const char *data,
+                bool publish, const char *text)
+{
+    struct round_event ev = {kind, zone, name, type, data, publish, text};
+
+    remember(r, &ev);
+    r->o->sink(r->o->sink_arg, &ev);
+}
+
+void round_detail(struct round *r, const char *zone, const char *fmt, ...)
+{
+    char text[ERR_MSG_SIZE];
+    va_list ap;
+
+    if (!r->o->detail)
+        return;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    round_tell(r, ROUND_DETAIL, zone, "", "", "", false, text);
+}
+
+void round_note(struct round *r, const char *zone, const char *fmt, ...)
+{
+    char text[ERR_MSG_SIZE];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    round_tell(r, ROUND_NOTE, zone, "", "", "", false, text);
+}
+
+void round_problem(struct round *r, const char *zone, const char *key,
+                   const char *fmt, ...)
+{
+    char text[ERR_MSG_SIZE], full[600];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    (void)snprintf(full, sizeof full, "%s|%s", zone, key);
+    if (state_problem(r->state, full, text))
+        round_tell(r, ROUND_PROBLEM, zone, "", "", "", false, text);
+    else
+        round_detail(r, zone, "%s", text);
+}
+
+static void count_problems(struct round *r)
+{
+    struct state_problem *p;
+
+    for (p = state_problems(r->state); p != NULL; p = p->hh.next) {
+        if (p->used) {
+            r->result.problems++;
+        } else {
+            char *zone = mem_strndup(p->key, strcspn(p->key, "|"));
+
+            round_tell(r, ROUND_RESOLVED, zone, "", "", "", false, p->text);
+            free(zone);
+        }
+    }
+}
+
+/* --- the round
+ * ------------------------------------------------------------------ */
+
+static int prepare(struct round *r, struct err *e)
+{
+    struct resolver_options ro = {r->cfg->resolvers, r->cfg->nresolvers, 0, 0};
+
+    if (state_open(r->cfg->state, r->o->plan_only, &r->state, e) != 0) {
+        /* A plan before the first run has nothing to remember. */
+        if (!r->o->plan_only || e->code != ERR_NOTFOUND ||
+            state_open(NULL, true, &r->state, e) != 0)
+            return -1;
+    }
+    r->loop = loop_new();
+    r->http = http_new(r->loop);
+    if (resolver_new(r->loop, &ro, &r->resolver, e) != 0 ||
+        probes_new(r->loop, 0, &r->probes, e) != 0)
+        return -1;
+    r->checks = checks_new(r->loop, r->probes, r->state);
+    return 0;
+}
+
+static void dispose(struct round *r)
+{
+    /* Callbacks may still be out: what calls back goes first. */
+    if (r->resolver != NULL)
+        resolver_free(r->resolver);
+    if (r->probes != NULL)
+        probes_free(r->probes);
+    checks_free(r->checks);
+    if (r->http != NULL)
+        http_free(r->http);
+    loop_free(r->loop);
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+
+        for (size_t k = 0; k < z->nowners; k++)
+            spec_free(z->owners[k]->spec);
+        free(z->owners);
+        free(z->claims);
+    }
+    free(r->zones);
+    state_close(r->state);
+    arena_free(r->arena);
+}
+
+static int finish(struct round *r, struct err *e)
+{
+    count_problems(r);
+    if (r->o->plan_only)
+        return 0;
+    return state_save(r->state, e);
+}
+
+int round_run(const struct config *cfg, const struct round_options *o,
+              struct round_result *result, struct err *e)
+{
+    struct round r = {.cfg = cfg, .o = o, .idle = true};
+    int rc;
+
+    r.arena = arena_new();
+    r.start_ms = clock_mono_ms();
+    r.end_ms = r.start_ms + o->deadline_ms;
+    rc = prepare(&r, e);
+    if (rc == 0) {
+        round_open_providers(&r);
+        round_find_zones(&r);
+        round_discover(&r);
+        round_read_specs(&r);
+        round_build(&r);
+        round_probe(&r);
+        round_plan(&r);
+        round_apply(&r);
+        round_verify(&r);
+        round_close_providers(&r);
+        rc = finish(&r, e);
+    }
+    *result = r.result;
+    dispose(&r);
+    return rc;
+}

@@ -1,0 +1,185 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/engine/round_internal.h"
+
+/* Seventh stage: the plan is carried out, or only told. The one place that
+ * calls a provider's apply. */
+
+static enum rr_type rr_type_of(enum spec_type t)
+{
+    return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
+}
+
+static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
+{
+    const struct plan_value *v = &z->plan.sets[s].values[k];
+
+    if (!v->publish && v->dropped)
+        return "no longer in the spec";
+    return plan_reason(&z->plan.sets[s]);
+}
+
+/* --- only told
+ * ------------------------------------------------------------------- */
+
+static void tell_zone(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    for (size_t s = 0; s < z->plan.nsets; s++) {
+        const struct plan_set *ps = &z->plan.sets[s];
+
+        for (size_t k = 0; k < ps->nvalues; k++) {
+            const struct plan_value *v = &ps->values[k];
+            struct state_value *row = z->sets[s].values[k].row;
+            bool change = v->publish != v->published;
+
+            r->result.changes += change;
+            if (change && (r->o->plan_only || !row->would))
+                round_tell(r, ROUND_WOULD, z->name, ps->name,
+                           spec_type_name(ps->type), v->data, v->publish,
+                           reason_of(z, s, k));
+            row->would = change;
+        }
+    }
+}
+
+/* --- carried out
+ * ------------------------------------------------------------------- */
+
+static void collect(struct round_zone *z, size_t s, bool publish)
+{
+    const struct plan_set *ps = &z->plan.sets[s];
+
+    for (size_t k = 0; k < ps->nvalues; k++) {
+        const struct plan_value *v = &ps->values[k];
+        struct change *c = &z->changes[z->nchanges];
+
+        if (v->publish == v->published || v->publish != publish)
+            continue;
+        c->op = publish ? CHANGE_PUBLISH : CHANGE_WITHDRAW;
+        c->set = s;
+        c->name = ps->name;
+        c->type = rr_type_of(ps->type);
+        c->data = v->data;
+        c->ttl_s = v->ttl_s;
+        z->refs[z->nchanges].set = s;
+        z->refs[z->nchanges].value = k;
+        z->nchanges++;
+    }
+}
+
+static void remember_withdrawal(struct round_zone *z)
+{
+    int64_t *t = z->row->withdrawn_ms;
+    size_t n = sizeof z->row->withdrawn_ms / sizeof t[0];
+
+    memmove(t + 1, t, (n - 1) * sizeof t[0]);
+    t[0] = z->plan.now_ms != 0 ? z->plan.now_ms : 1;
+}
+
+static void on_done(struct round_zone *z, size_t s, size_t k)
+{
+    struct plan_set *ps = &z->plan.sets[s];
+    struct plan_value *v = &ps->values[k];
+
+    if (plan_is_check_withdrawal(v))
+        remember_withdrawal(z);
+    plan_done(ps, v, z->plan.now_ms, false);
+    z->sets[s].values[k].row->published = v->publish;
+    z->round->result.changes++;
+    round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
+               z->name, ps->name, spec_type_name(ps->type), v->data, v->publish,
+               reason_of(z, s, k));
+}
+
+static void on_not_done(struct round_zone *z, size_t s, size_t k,
+                        const struct change_result *res,
+                        const struct err *whole)
+{
+    struct plan_set *ps = &z->plan.sets[s];
+    struct plan_value *v = &ps->values[k];
+    const char *why = res->err.code != ERR_NONE ? res->err.msg
+                      : whole->code != ERR_NONE ? whole->msg
+                                                : "given up with its set";
+    char key[NAME_SIZE + 96];
+
+    (void)snprintf(key, sizeof key, "write %s %.60s", ps->name, v->data);
+    if (res->state == CHANGE_UNKNOWN)
+        plan_done(ps, v, z->plan.now_ms, true);
+    round_problem(z->round, z->name, key, "%s (%s) could not be %s: %s%s",
+                  ps->name, v->data, v->publish ? "published" : "withdrawn",
+                  why,
+                  res->state == CHANGE_UNKNOWN
+                      ? "; whether it happened is read back in the next round"
+                      : "");
+}
+
+static void on_applied(void *arg, const struct provider_apply *a)
+{
+    struct round_zone *z = arg;
+    struct round *r = z->round;
+
+    if (a->err.code != ERR_NONE)
+        round_problem(r, z->name, "apply", "%s provider %s: %s", z->name,
+                      z->cfg->provider->name, a->err.msg);
+    for (size_t i = 0; i < z->nchanges; i++) {
+        struct change_result none = {CHANGE_UNKNOWN, a->err};
+        const struct change_result *res = i < a->n ? &a->results[i] : &none;
+
+        if (res->state == CHANGE_DONE)
+            on_done(z, z->refs[i].set, z->refs[i].value);
+        else
+            on_not_done(z, z->refs[i].set, z->refs[i].value, res, &a->err);
+    }
+    if (a->has_serial) {
+        z->row->has_serial = true;
+        z->row->serial = a->serial;
+        round_detail(r, z->name, "%s provider %s: serial is now %u", z->name,
+                     z->cfg->provider->name, a->serial);
+    }
+    round_end(r);
+}
+
+static void apply_zone(struct round_zone *z)
+{
+    struct round *r = z->round;
+    struct change_set set = {.zone = z->name,
+                             .create = z->cfg->create,
+                             .comment = "dnsfailover: health checks"};
+    size_t most = 0;
+
+    for (size_t s = 0; s < z->plan.nsets; s++)
+        most += z->plan.sets[s].nchanges;
+    if (most == 0)
+        return;
+    z->changes = arena_array(r->arena, most, sizeof *z->changes);
+    z->refs = arena_array(r->arena, most, sizeof *z->refs);
+    for (size_t s = 0; s < z->plan.nsets; s++) {
+        collect(z, s, true);
+        collect(z, s, false);
+    }
+    set.v = z->changes;
+    set.n = z->nchanges;
+    round_begin(r);
+    z->provider->ops->apply(z->provider, &set, on_applied, z);
+}
+
+void round_apply(struct round *r)
+{
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+
+        if (z->failed || !z->observed)
+            continue;
+        if (r->o->plan_only || z->cfg->observe)
+            tell_zone(z);
+        else
+            apply_zone(z);
+    }
+    if (!round_wait(r, r->end_ms))
+        round_problem(r, "", "apply",
+                      "some provider did not answer before the deadline; what "
+                      "it did is read back in the next round");
+}

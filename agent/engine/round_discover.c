@@ -1,0 +1,265 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/engine/round_internal.h"
+
+/* Second stage: which owners have a spec, and the text of each, always from
+ * the zone's authoritative servers. */
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct round_owner *const *a = pa, *const *b = pb;
+
+    return strcmp((*a)->name, (*b)->name);
+}
+
+/* owners is kept sorted by plain text; additions are few or come sorted. */
+struct round_owner *round_owner_get(struct round_zone *z, const char *name)
+{
+    struct arena *a = z->round->arena;
+    struct round_owner key = {.name = name}, *k = &key, *o, **found;
+
+    found = z->nowners == 0 ? NULL
+                            : bsearch(&k, z->owners, z->nowners,
+                                      sizeof(struct round_owner *), by_name);
+    if (found != NULL)
+        return *found;
+    o = arena_alloc(a, sizeof *o);
+    o->name = arena_strdup(a, name);
+    o->zone = z;
+    z->owners = mem_grow(z->owners, &z->owners_cap, z->nowners,
+                         sizeof(struct round_owner *));
+    z->owners[z->nowners++] = o;
+    for (size_t i = z->nowners - 1;
+         i > 0 && strcmp(z->owners[i - 1]->name, o->name) > 0; i--) {
+        z->owners[i] = z->owners[i - 1];
+        z->owners[i - 1] = o;
+    }
+    return o;
+}
+
+static void list_owner(struct round_zone *z, const char *name)
+{
+    round_owner_get(z, name)->listed = true;
+}
+
+/* --- text
+ * --------------------------------------------------------------------- */
+
+static void copy_txts(struct round_owner *o, const struct resolver_txt *t)
+{
+    struct arena *a = o->zone->round->arena;
+
+    o->txts = arena_array(a, t->ntxts, sizeof *o->txts);
+    o->ntxts = t->ntxts;
+    for (size_t i = 0; i < t->ntxts; i++) {
+        const struct message_txt *from = &t->txts[i];
+        struct spec_string *to = arena_array(a, from->nstrings, sizeof *to);
+
+        for (size_t k = 0; k < from->nstrings; k++) {
+            char *data = arena_alloc(a, from->strings[k].len + 1);
+
+            memcpy(data, from->strings[k].data, from->strings[k].len);
+            to[k].data = data;
+            to[k].len = from->strings[k].len;
+        }
+        o->txts[i].strings = to;
+        o->txts[i].nstrings = from->nstrings;
+    }
+}
+
+/* trust = ad: what the authoritative servers gave must be what the
+ * validating resolver gives with the AD bit. */
+static bool same_txts(const struct round_owner *o, struct message *m)
+{
+    size_t n = 0;
+    const struct message_txt *txts = message_txts(m, NULL, &n);
+    bool same = n == o->ntxts;
+
+    for (size_t i = 0; i < n && same; i++) {
+        bool found = false;
+
+        for (size_t k = 0; k < o->ntxts && !found; k++) {
+            found = txts[i].nstrings == o->txts[k].nstrings;
+            for (size_t s = 0; s < txts[i].nstrings && found; s++)
+                found =
+                    txts[i].strings[s].len == o->txts[k].strings[s].len &&
+                    memcmp(txts[i].strings[s].data, o->txts[k].strings[s].data,
+                           txts[i].strings[s].len) == 0;
+        }
+        same = found;
+    }
+    return same;
+}
+
+static void distrust(struct round_owner *o, const char *why)
+{
+    o->outcome = RESOLVER_FAILED;
+    (void)err_set(&o->err, ERR_RETRY,
+                  "trust = ad: %s; the last good spec stays in force", why);
+}
+
+static void on_validated(void *arg, const struct resolver_answer *answer)
+{
+    struct round_owner *o = arg;
+
+    if (answer->outcome == RESOLVER_FAILED)
+        distrust(o, answer->err.msg);
+    else if (answer->outcome != o->outcome ||
+             (o->outcome == RESOLVER_FOUND && !same_txts(o, answer->message)))
+        distrust(o, "the validating resolver still has another text");
+    round_end(o->zone->round);
+}
+
+static void on_txt(void *arg, const struct resolver_txt *t)
+{
+    struct round_owner *o = arg;
+    struct round *r = o->zone->round;
+    char name[NAME_SIZE + 16];
+
+    o->outcome = t->outcome;
+    o->err = t->err;
+    o->asked = true;
+    if (t->outcome == RESOLVER_FOUND)
+        copy_txts(o, t);
+    if (r->cfg->trust_ad && t->outcome != RESOLVER_FAILED) {
+        (void)snprintf(name, sizeof name, "_failover.%s", o->name);
+        round_begin(r);
+        resolver_lookup(r->resolver, name, MESSAGE_TXT, true, on_validated, o);
+    }
+    round_end(r);
+}
+
+static void ask(struct round_owner *o)
+{
+    struct round *r = o->zone->round;
+
+    o->outcome = RESOLVER_FAILED;
+    (void)err_set(&o->err, ERR_RETRY, "no answer in time");
+    round_begin(r);
+    resolver_find_txt(r->resolver, o->zone->servers, o->zone->nservers, o->name,
+                      on_txt, o);
+}
+
+/* --- owners
+ * ---------------------------------------------------------------------- */
+
+static void on_axfr(void *arg, const struct resolver_owners *owners)
+{
+    struct round_zone *z = arg;
+
+    if (owners->err.code != ERR_NONE) {
+        round_problem(z->round, z->name, "axfr", "%s transfer: %s", z->name,
+                      owners->err.msg);
+    } else {
+        z->listed = true;
+        for (size_t i = 0; i < owners->n; i++)
+            list_owner(z, owners->owners[i]);
+    }
+    round_end(z->round);
+}
+
+static void on_specs(void *arg, const struct provider_specs *specs)
+{
+    struct round_zone *z = arg;
+    struct arena *a = z->round->arena;
+
+    if (specs->err.code != ERR_NONE) {
+        round_problem(z->round, z->name, "list",
+                      "%s list of _failover "
+                      "records: %s",
+                      z->name, specs->err.msg);
+    } else {
+        z->listed = true;
+        for (size_t i = 0; i < specs->n; i++) {
+            const struct provider_spec *s = &specs->specs[i];
+            struct round_owner *o = round_owner_get(z, s->owner);
+
+            o->listed = true;
+            if (s->text == NULL)
+                continue;
+            o->provider_text = arena_strndup(a, s->text, s->len);
+            o->provider_len = s->len;
+        }
+    }
+    round_end(z->round);
+}
+
+/* Owners that had a spec are asked in any case: a list that came back
+ * without them proves nothing. */
+static void list_remembered(struct round_zone *z)
+{
+    size_t n = strlen(z->name);
+    struct state_spec *row;
+
+    for (row = state_specs(z->round->state); row != NULL; row = row->hh.next)
+        if (strncmp(row->key, z->name, n) == 0 && row->key[n] == '|')
+            round_owner_get(z, row->key + n + 1)->row = row;
+}
+
+static void discover_zone(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    z->apex = round_owner_get(z, z->name);
+    list_remembered(z);
+    for (size_t i = 0; i < z->cfg->nnames; i++)
+        list_owner(z, z->cfg->names[i]);
+    if (z->cfg->discover == DISCOVER_NAMES) {
+        z->listed = true;
+    } else if (z->cfg->discover == DISCOVER_AXFR) {
+        round_begin(r);
+        resolver_axfr_owners(r->resolver, z->servers, z->nservers, z->name,
+                             on_axfr, z);
+    } else if (z->provider->ops->list_specs == NULL) {
+        round_problem(r, z->name, "discover",
+                      "%s provider %s cannot list specs; set discover = axfr "
+                      "or names",
+                      z->name, z->cfg->provider->name);
+    } else {
+        round_begin(r);
+        z->provider->ops->list_specs(z->provider, z->name, on_specs, z);
+    }
+    ask(z->apex);
+}
+
+/* The apex spec's `names`, read before the rest is asked. An apex that cannot
+ * be read now lists by its last good text; round_specs.c judges it. */
+static void list_apex_names(struct round_zone *z)
+{
+    struct spec_context ctx = {.owner = z->name, .zone = z->name};
+    struct spec *apex = NULL;
+    struct spec_txt *txts = z->apex->txts;
+    size_t n = z->apex->ntxts;
+    struct err e;
+
+    if (z->cfg->discover != DISCOVER_NAMES)
+        return;
+    if (z->apex->outcome != RESOLVER_FOUND && z->apex->row != NULL &&
+        z->apex->row->texts != NULL)
+        txts = round_txt_parse(z->round->arena, z->apex->row->texts, &n);
+    if (n == 0 || spec_parse(txts, n, &ctx, &apex, &e) != 0)
+        return;
+    for (size_t i = 0; i < apex->nnames; i++)
+        list_owner(z, apex->names[i]);
+    spec_free(apex);
+}
+
+void round_discover(struct round *r)
+{
+    for (size_t i = 0; i < r->nzones; i++)
+        if (!r->zones[i]->failed)
+            discover_zone(r->zones[i]);
+    (void)round_wait(r, round_share(r, 40));
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+
+        if (z->failed)
+            continue;
+        list_apex_names(z);
+        for (size_t k = 0; k < z->nowners; k++)
+            if (z->owners[k] != z->apex)
+                ask(z->owners[k]);
+    }
+    (void)round_wait(r, round_share(r, 50));
+}

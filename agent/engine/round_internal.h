@@ -1,0 +1,145 @@
+#ifndef AGENT_ENGINE_ROUND_INTERNAL_H
+#define AGENT_ENGINE_ROUND_INTERNAL_H
+
+#include "agent/base/http.h"
+#include "agent/base/mem.h"
+#include "agent/engine/checks.h"
+#include "agent/engine/plan.h"
+#include "agent/engine/round.h"
+#include "agent/engine/state.h"
+#include "agent/probes/probe.h"
+#include "providers/provider.h"
+#include "resolver/resolver.h"
+#include "specs/spec.h"
+
+/* What the stages of a round share. Each stage starts its work for all zones
+ * and waits for it; `waiting` counts what is out. */
+
+struct round_owner {
+    const char *name; /* canonical */
+    bool listed;      /* by configuration, apex spec, transfer or provider */
+    bool asked;
+    enum resolver_outcome outcome;
+    struct spec_txt *txts; /* FOUND; in the round's arena */
+    size_t ntxts;
+    struct err err;            /* of GONE and FAILED */
+    const char *provider_text; /* as the provider stores it; NULL */
+    size_t provider_len;
+    struct spec *spec;      /* in force: new or last good; NULL: none */
+    struct state_spec *row; /* NULL: never seen */
+    struct round_zone *zone;
+};
+
+/* A value of a set, beside its plan_value. */
+struct round_value {
+    const struct spec_record *record; /* NULL: dropped */
+    struct check **checks;
+    size_t nchecks;
+    struct state_value *row;
+};
+struct round_set {
+    const struct spec_claim *claim;
+    struct round_value *values; /* as plan_set.values */
+    struct state_set *row;
+};
+
+struct round_zone {
+    struct round *round;
+    const struct config_zone *cfg;
+    const char *name; /* canonical */
+    struct provider *provider;
+    struct addr *servers;
+    size_t nservers;
+    const char **ns_names;
+    size_t nns_names;
+    bool failed; /* cannot be worked on in this round */
+    bool listed; /* discovery worked: owners is the whole list */
+    struct round_owner **owners; /* by name */
+    size_t nowners, owners_cap;
+    struct round_owner *apex; /* NULL: none */
+    struct spec_claim *claims;
+    size_t nclaims;
+    struct plan_zone plan;
+    struct round_set *sets; /* as plan.sets */
+    struct state_zone *row;
+    bool observed;
+    /* apply */
+    struct change *changes;
+    struct change_ref {
+        size_t set, value;
+    } * refs; /* where each change comes from */
+    size_t nchanges;
+};
+
+struct round_provider {
+    const struct config_provider *cfg;
+    struct provider *instance; /* NULL: could not be opened */
+};
+
+struct round {
+    const struct config *cfg;
+    const struct round_options *o;
+    struct arena *arena;
+    struct loop *loop;
+    struct http *http;
+    struct resolver *resolver;
+    struct probes *probes;
+    struct state *state;
+    struct checks *checks;
+    struct round_provider *providers;
+    struct round_zone **zones;
+    size_t nzones, zones_cap;
+    int64_t start_ms, end_ms; /* clock_mono_ms */
+    size_t waiting;
+    bool idle; /* waiting is 0 */
+    struct round_result result;
+};
+
+/* --- round.c: waiting and telling ----------------------------------------- */
+
+void round_begin(struct round *r); /* one more answer is awaited */
+void round_end(struct round *r);   /* it came */
+/* Waits for all answers, at most until until_ms. returns false when some are
+ * still out. */
+bool round_wait(struct round *r, int64_t until_ms);
+/* The part of the deadline that a stage may use up to. */
+int64_t round_share(const struct round *r, int percent);
+
+void round_detail(struct round *r, const char *zone, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void round_note(struct round *r, const char *zone, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A problem: told when it is news, kept until a round goes without it.
+ * key: what it is about, within the zone ("" for the agent) */
+void round_problem(struct round *r, const char *zone, const char *key,
+                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void round_tell(struct round *r, enum round_kind kind, const char *zone,
+                const char *name, const char *type, const char *data,
+                bool publish, const char *text);
+
+/* --- the stages -------------------------------------------------------------
+ */
+
+void round_open_providers(struct round *r);  /* round_zones.c */
+void round_find_zones(struct round *r);      /* round_zones.c */
+void round_close_providers(struct round *r); /* round_zones.c */
+/* The newest serial that the zone's servers serve; a provider_env hook. */
+void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
+                         void *cb_arg); /* round_zones.c */
+void round_discover(struct round *r);   /* round_discover.c */
+void round_read_specs(struct round *r); /* round_specs.c */
+void round_build(struct round *r);      /* round_world.c */
+void round_judge(struct round *r);      /* checks → values; round_world.c */
+void round_probe(struct round *r);      /* round_probe.c */
+void round_plan(struct round *r);       /* round_plan.c */
+void round_apply(struct round *r);      /* round_apply.c */
+void round_verify(struct round *r);     /* round_verify.c */
+
+struct round_owner *round_owner_get(struct round_zone *z, const char *name);
+void round_fail_zone(struct round_zone *z, const char *key,
+                     const struct err *e);
+/* DNS presentation form of TXT records, one a line, and back. Heap. */
+char *round_txt_print(const struct spec_txt *txts, size_t n);
+struct spec_txt *round_txt_parse(struct arena *a, const char *text, size_t *n);
+
+#endif

@@ -1,0 +1,174 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/buf.h"
+#include "agent/engine/round_internal.h"
+
+/* Sixth stage: what the provider shows, and what is to be done. The
+ * provider's own list is what counts, not DNS: DNS follows it later. */
+
+static enum rr_type rr_type_of(enum spec_type t)
+{
+    return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
+}
+
+static void take_set(struct plan_set *ps, const struct rrset_list *list)
+{
+    const struct rrset *have = rrset_find(list, ps->name, rr_type_of(ps->type));
+
+    ps->observed = true;
+    for (size_t k = 0; k < ps->nvalues; k++) {
+        struct plan_value *v = &ps->values[k];
+        const struct rr_value *rv =
+            have != NULL ? rrset_value_find(have, v->data) : NULL;
+
+        v->present = rv != NULL;
+        v->published = rv != NULL && rv->enabled;
+    }
+}
+
+static bool expects_something(const struct round_zone *z)
+{
+    for (size_t s = 0; s < z->plan.nsets; s++)
+        for (size_t k = 0; k < z->plan.sets[s].nvalues; k++)
+            if (z->plan.sets[s].values[k].memory->expected)
+                return true;
+    return false;
+}
+
+static void on_records(void *arg, const struct provider_records *records)
+{
+    struct round_zone *z = arg;
+    struct round *r = z->round;
+
+    if (records->err.code != ERR_NONE) {
+        round_problem(r, z->name, "records", "%s records at provider %s: %s",
+                      z->name, z->cfg->provider->name, records->err.msg);
+    } else if (records->sets->n == 0 && expects_something(z)) {
+        round_problem(r, z->name, "records",
+                      "%s the list of records at provider %s came back empty; "
+                      "that proves nothing, all sets are held",
+                      z->name, z->cfg->provider->name);
+    } else {
+        z->observed = true;
+        for (size_t s = 0; s < z->plan.nsets; s++)
+            take_set(&z->plan.sets[s], records->sets);
+    }
+    round_end(r);
+}
+
+static void observe(struct round_zone *z)
+{
+    struct round *r = z->round;
+    const char **names = arena_array(r->arena, z->plan.nsets, sizeof *names);
+    size_t n = 0;
+
+    for (size_t s = 0; s < z->plan.nsets; s++)
+        if (n == 0 || !name_equal(names[n - 1], z->plan.sets[s].name))
+            names[n++] = z->plan.sets[s].name;
+    if (n == 0)
+        return;
+    round_begin(r);
+    z->provider->ops->list_records(z->provider, z->name, names, n, on_records,
+                                   z);
+}
+
+/* --- telling
+ * ----------------------------------------------------------------------- */
+
+static void detail_set(struct round_zone *z, const struct plan_set *ps)
+{
+    struct buf found, wanted;
+
+    if (!z->round->o->detail)
+        return;
+    buf_init(&found, 800);
+    buf_init(&wanted, 800);
+    for (size_t k = 0; k < ps->nvalues; k++) {
+        const struct plan_value *v = &ps->values[k];
+
+        if (v->published)
+            buf_printf(&found, " %s", v->data);
+        if (v->publish)
+            buf_printf(&wanted, " %s", v->data);
+    }
+    round_detail(z->round, z->name, "%s %s found:%s; wanted:%s; %s", ps->name,
+                 spec_type_name(ps->type), found.len > 0 ? found.data : " none",
+                 wanted.len > 0 ? wanted.data : " none", plan_reason(ps));
+    buf_fini(&found);
+    buf_fini(&wanted);
+}
+
+static void problem_of_value(struct round_zone *z, const struct plan_set *ps,
+                             const struct plan_value *v)
+{
+    const char *type = spec_type_name(ps->type);
+    char key[NAME_SIZE + 96];
+
+    (void)snprintf(key, sizeof key, "hands %s %s %.60s", ps->name, type,
+                   v->data);
+    if (v->memory->held_off)
+        round_problem(z->round, z->name, key,
+                      "%s (%s) is healthy, but was switched off by somebody "
+                      "else: it stays off until it goes down and up again",
+                      ps->name, v->data);
+    else if (v->reclaim_held)
+        round_problem(z->round, z->name, key,
+                      "%s (%s) is switched on by somebody else again and "
+                      "again: left on now",
+                      ps->name, v->data);
+}
+
+static void report_set(struct round_zone *z, const struct plan_set *ps)
+{
+    const char *type = spec_type_name(ps->type);
+    char key[NAME_SIZE + 16];
+
+    detail_set(z, ps);
+    for (size_t k = 0; k < ps->nvalues; k++)
+        problem_of_value(z, ps, &ps->values[k]);
+    if (ps->hold == PLAN_BRAKE || ps->hold == PLAN_LEARNING ||
+        ps->hold == PLAN_ALONE) {
+        (void)snprintf(key, sizeof key, "hold %s %s", ps->name, type);
+        round_problem(z->round, z->name, key, "%s %s %s", ps->name, type,
+                      plan_reason(ps));
+    }
+}
+
+static void plan_zone(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    z->plan.now_ms = state_now_ms();
+    z->plan.learning = state_is_lost(r->state);
+    z->plan.withdrawn_ms = z->row->withdrawn_ms;
+    while (z->plan.nwithdrawn <
+               sizeof z->row->withdrawn_ms / sizeof z->row->withdrawn_ms[0] &&
+           z->row->withdrawn_ms[z->plan.nwithdrawn] != 0)
+        z->plan.nwithdrawn++;
+    plan_make(&z->plan);
+    for (size_t s = 0; s < z->plan.nsets; s++) {
+        struct plan_set *ps = &z->plan.sets[s];
+
+        report_set(z, ps);
+        if (!z->observed)
+            continue;
+        state_text(&z->sets[s].row->reason, plan_reason(ps));
+        for (size_t k = 0; k < ps->nvalues; k++)
+            z->sets[s].values[k].row->published = ps->values[k].published;
+    }
+}
+
+void round_plan(struct round *r)
+{
+    for (size_t i = 0; i < r->nzones; i++)
+        if (!r->zones[i]->failed)
+            observe(r->zones[i]);
+    if (!round_wait(r, round_share(r, 85)))
+        round_problem(r, "", "records",
+                      "some provider did not answer in time; its sets are "
+                      "held");
+    for (size_t i = 0; i < r->nzones; i++)
+        if (!r->zones[i]->failed)
+            plan_zone(r->zones[i]);
+}

@@ -1,0 +1,260 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/buf.h"
+#include "agent/base/clock.h"
+#include "agent/engine/round_internal.h"
+
+/* Third stage: texts become specs. What cannot be read or is not valid
+ * changes nothing: the last good spec stays in force. */
+
+/* --- TXT as text
+ * ----------------------------------------------------------------- */
+
+char *round_txt_print(const struct spec_txt *txts, size_t n)
+{
+    struct buf b;
+
+    buf_init(&b, 8u << 20);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < txts[i].nstrings; k++) {
+            const struct spec_string *s = &txts[i].strings[k];
+
+            buf_str(&b, k > 0 ? " \"" : "\"");
+            for (size_t c = 0; c < s->len; c++) {
+                unsigned char ch = (unsigned char)s->data[c];
+
+                if (ch == '"' || ch == '\\')
+                    buf_printf(&b, "\\%c", ch);
+                else if (ch < 0x20 || ch > 0x7e)
+                    buf_printf(&b, "\\%03u", ch);
+                else
+                    buf_char(&b, (char)ch);
+            }
+            buf_char(&b, '"');
+        }
+        buf_char(&b, '\n');
+    }
+    return buf_take(&b);
+}
+
+/* One escaped or plain byte at *p. */
+static char read_byte(const char **p)
+{
+    const char *s = *p;
+
+    if (*s != '\\' || s[1] == '\0') {
+        *p = s + 1;
+        return *s;
+    }
+    if (s[1] >= '0' && s[1] <= '2' && s[2] >= '0' && s[2] <= '9' &&
+        s[3] >= '0' && s[3] <= '9') {
+        int v = (s[1] - '0') * 100 + (s[2] - '0') * 10 + (s[3] - '0');
+
+        *p = s + 4;
+        return (char)(unsigned char)v;
+    }
+    *p = s + 2;
+    return s[1];
+}
+
+static size_t count_byte(const char *text, char c)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++)
+        n += *text == c;
+    return n;
+}
+
+struct spec_txt *round_txt_parse(struct arena *a, const char *text, size_t *n)
+{
+    size_t quotes = count_byte(text, '"');
+    struct spec_txt *txts =
+        arena_array(a, count_byte(text, '\n') + 1, sizeof *txts);
+    struct spec_string *strings =
+        arena_array(a, quotes / 2 + 1, sizeof *strings);
+    char *room = arena_alloc(a, strlen(text) + 1);
+    const char *p = text;
+
+    *n = 0;
+    while (*p != '\0') {
+        struct spec_txt *t = &txts[*n];
+
+        if (*p == '"') {
+            struct spec_string *s = &strings[t->nstrings];
+
+            t->strings = strings;
+            s->data = room;
+            for (p++; *p != '"' && *p != '\0';)
+                *room++ = read_byte(&p);
+            s->len = (size_t)(room - s->data);
+            t->nstrings++;
+        } else if (*p == '\n') {
+            strings += t->nstrings;
+            (*n)++;
+        }
+        if (*p != '\0')
+            p++;
+    }
+    return txts;
+}
+
+/* --- judging one owner
+ * -------------------------------------------------------------- */
+
+static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
+                 struct spec **spec, struct err *e)
+{
+    const struct round_zone *z = o->zone;
+    const struct config *cfg = z->round->cfg;
+    struct spec_context ctx = {
+        .owner = o->name,
+        .zone = z->name,
+        .apex = o != z->apex && z->apex != NULL ? z->apex->spec : NULL,
+        .ns_names = z->ns_names,
+        .nns_names = z->nns_names,
+        .cross_names = z->cfg->cross_names,
+        .min_period_ms = cfg->min_period_ms,
+        .max_targets = (size_t)cfg->max_targets};
+
+    return spec_parse(txts, n, &ctx, spec, e);
+}
+
+static void use_last_good(struct round_owner *o, const char *why)
+{
+    struct round *r = o->zone->round;
+    struct spec_txt *txts;
+    struct err e;
+    size_t n = 0;
+
+    state_text(&o->row->stale, why);
+    txts = round_txt_parse(r->arena, o->row->texts, &n);
+    if (parse(o, txts, n, &o->spec, &e) != 0)
+        round_problem(r, o->zone->name, o->name,
+                      "%s; and the last good spec is no longer valid: %s", why,
+                      e.msg);
+}
+
+/* The server says clearly that there is no spec (any more). */
+static void on_gone(struct round_owner *o)
+{
+    struct round *r = o->zone->round;
+
+    if (o->row == NULL || o->row->texts == NULL) {
+        if (o->listed)
+            round_problem(r, o->zone->name, o->name,
+                          "_failover.%s: %s: nothing is published there yet",
+                          o->name, o->err.msg);
+        return;
+    }
+    if (o->row->gone_ms == 0) {
+        o->row->gone_ms = state_now_ms();
+        use_last_good(o, "the record is gone; a second look decides");
+        round_problem(r, o->zone->name, o->name,
+                      "_failover.%s is gone (%s): the last good spec stays in "
+                      "force until the next look says so too",
+                      o->name, o->err.msg);
+        return;
+    }
+    round_note(r, o->zone->name,
+               "_failover.%s is gone: no longer managed; its records stay as "
+               "they stand",
+               o->name);
+    state_drop_spec(r->state, o->row);
+    o->row = NULL;
+}
+
+static const char spelling_hint[] =
+    "; the provider holds a good text, so what DNS serves lost something on "
+    "the way (quotes, or a cut): publish it in the bare spelling, without "
+    "double quotes";
+
+/* DNS serves a damaged text while the provider shows a good one. */
+static const char *damage_hint(struct round_owner *o)
+{
+    struct spec_string s = {o->provider_text, o->provider_len};
+    struct spec_txt t = {&s, 1};
+    struct spec *spec = NULL;
+    struct err e;
+    bool good;
+
+    if (o->provider_text == NULL)
+        return "";
+    good = parse(o, &t, 1, &spec, &e) == 0;
+    spec_free(spec);
+    return good ? spelling_hint : "";
+}
+
+static void on_bad(struct round_owner *o, const struct err *e)
+{
+    struct round *r = o->zone->round;
+    bool last = o->row != NULL && o->row->texts != NULL;
+
+    round_problem(r, o->zone->name, o->name, "%s%s%s", e->msg, damage_hint(o),
+                  last ? "; the last good spec stays in force" : "");
+    if (last)
+        use_last_good(o, e->msg);
+}
+
+static void on_good(struct round_owner *o)
+{
+    struct round *r = o->zone->round;
+    char *texts = round_txt_print(o->txts, o->ntxts);
+
+    if (o->row == NULL)
+        o->row = state_spec_get(r->state, o->zone->name, o->name);
+    o->row->used = true;
+    if (o->row->texts == NULL || strcmp(o->row->texts, texts) != 0)
+        state_text(&o->row->texts, texts);
+    free(texts);
+    o->row->good_wall_ms = clock_wall_ms();
+    o->row->gone_ms = 0;
+    state_text(&o->row->stale, NULL);
+    for (size_t i = 0; i < o->spec->nwarnings; i++)
+        round_detail(r, o->zone->name, "%s", o->spec->warnings[i].text);
+}
+
+static void read_owner(struct round_owner *o)
+{
+    struct err e = {ERR_NONE, ""};
+
+    if (!o->asked && o->outcome != RESOLVER_FAILED)
+        return;
+    if (o->row != NULL)
+        o->row->used = true;
+    if (o->outcome == RESOLVER_FAILED) {
+        (void)err_set(&e, ERR_RETRY, "_failover.%s lookup failed: %s", o->name,
+                      o->err.msg);
+        /* An apex spec is optional, and no news while there was none. */
+        if (o->row != NULL || o->listed || o != o->zone->apex)
+            on_bad(o, &e);
+        return;
+    }
+    if (o->outcome == RESOLVER_FOUND &&
+        parse(o, o->txts, o->ntxts, &o->spec, &e) == 0) {
+        on_good(o);
+        return;
+    }
+    if (o->outcome == RESOLVER_GONE || e.code == ERR_NOTFOUND) {
+        if (o->outcome == RESOLVER_FOUND)
+            o->err = e;
+        on_gone(o);
+        return;
+    }
+    on_bad(o, &e);
+}
+
+void round_read_specs(struct round *r)
+{
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+
+        if (z->failed)
+            continue;
+        read_owner(z->apex);
+        for (size_t k = 0; k < z->nowners; k++)
+            if (z->owners[k] != z->apex)
+                read_owner(z->owners[k]);
+    }
+}

@@ -1,0 +1,232 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/engine/round_internal.h"
+
+/* Eighth stage: every authoritative server is asked until it shows what was
+ * written. What cannot be seen in this round stays pending; three minutes
+ * after the provider's publishing time that becomes a problem. */
+
+#define FIRST_PAUSE_MS 50
+#define PAUSE_MS 250
+#define FROZEN_MS (3 * 60 * 1000LL)
+#define AT_ONCE_MS 5000
+
+/* One set at one server. */
+struct look {
+    struct round_zone *zone;
+    size_t set, server;
+    bool seen;
+    int64_t until_ms;
+    struct err err;
+};
+
+static bool is_pending(const struct plan_set *ps)
+{
+    for (size_t k = 0; k < ps->nvalues; k++)
+        if (ps->values[k].memory->pending)
+            return true;
+    return false;
+}
+
+static uint16_t rr_number(enum spec_type t)
+{
+    return t == SPEC_A      ? MESSAGE_A
+           : t == SPEC_AAAA ? MESSAGE_AAAA
+                            : MESSAGE_CNAME;
+}
+
+static bool answer_has(const struct resolver_answer *answer,
+                       const struct plan_set *ps, const char *data)
+{
+    struct addr want, have[64];
+    size_t n;
+
+    if (answer->outcome != RESOLVER_FOUND)
+        return false;
+    if (ps->type == SPEC_CNAME) {
+        const char *const *t =
+            message_targets(answer->message, ps->name, MESSAGE_CNAME, &n);
+
+        return n == 1 && name_equal(t[0], data);
+    }
+    if (addr_parse(data, &want) != 0)
+        return false;
+    n = message_addrs(answer->message, ps->name, rr_number(ps->type), have, 64,
+                      NULL);
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (addr_equal(&have[i], &want))
+            return true;
+    return false;
+}
+
+/* The server shows every written value as written. */
+static bool shows(const struct resolver_answer *answer,
+                  const struct plan_set *ps)
+{
+    if (answer->outcome == RESOLVER_FAILED)
+        return false;
+    for (size_t k = 0; k < ps->nvalues; k++) {
+        const struct plan_value *v = &ps->values[k];
+
+        if (v->memory->pending &&
+            answer_has(answer, ps, v->data) != v->memory->expected)
+            return false;
+    }
+    return true;
+}
+
+static void look_now(void *arg);
+
+static void on_look(void *arg, const struct resolver_answer *answer)
+{
+    struct look *l = arg;
+    struct round *r = l->zone->round;
+
+    l->seen = shows(answer, &l->zone->plan.sets[l->set]);
+    l->err = answer->err;
+    if (l->seen || clock_mono_ms() + PAUSE_MS > l->until_ms)
+        round_end(r);
+    else
+        (void)loop_timer_start(r->loop, PAUSE_MS, look_now, l);
+}
+
+static void look_now(void *arg)
+{
+    struct look *l = arg;
+    struct round_zone *z = l->zone;
+    const struct plan_set *ps = &z->plan.sets[l->set];
+
+    resolver_ask(z->round->resolver, &z->servers[l->server], ps->name,
+                 rr_number(ps->type), on_look, l);
+}
+
+/* How long this round waits: a provider that publishes later than at once is
+ * looked at once, and again in the next round. */
+static int64_t patience_ms(const struct round_zone *z)
+{
+    const struct round *r = z->round;
+    int64_t until = clock_mono_ms() + AT_ONCE_MS;
+
+    if (z->provider->ops->caps.publish_ms > AT_ONCE_MS)
+        return clock_mono_ms();
+    return until < r->end_ms ? until : r->end_ms;
+}
+
+static struct look *start_looks(struct round_zone *z, size_t s)
+{
+    struct round *r = z->round;
+    struct look *looks = arena_array(r->arena, z->nservers, sizeof *looks);
+
+    for (size_t i = 0; i < z->nservers; i++) {
+        looks[i].zone = z;
+        looks[i].set = s;
+        looks[i].server = i;
+        looks[i].until_ms = patience_ms(z);
+        round_begin(r);
+        (void)loop_timer_start(r->loop, z->nchanges > 0 ? FIRST_PAUSE_MS : 0,
+                               look_now, &looks[i]);
+    }
+    return looks;
+}
+
+/* --- the result
+ * --------------------------------------------------------------------- */
+
+static int64_t written_ms(const struct plan_set *ps)
+{
+    int64_t t = INT64_MAX;
+
+    for (size_t k = 0; k < ps->nvalues; k++)
+        if (ps->values[k].memory->pending &&
+            ps->values[k].memory->pending_since_ms < t)
+            t = ps->values[k].memory->pending_since_ms;
+    return t;
+}
+
+static void on_visible(struct round_zone *z, struct plan_set *ps)
+{
+    int64_t after_ms = state_now_ms() - written_ms(ps);
+    char text[96];
+
+    for (size_t k = 0; k < ps->nvalues; k++)
+        ps->values[k].memory->pending = false;
+    (void)snprintf(text, sizeof text,
+                   "shown by %zu of %zu authoritative servers after "
+                   "%" PRId64 ".%" PRId64 " s",
+                   z->nservers, z->nservers, after_ms / 1000,
+                   after_ms % 1000 / 100);
+    round_tell(z->round, ROUND_VISIBLE, z->name, ps->name,
+               spec_type_name(ps->type), "", false, text);
+}
+
+static void on_invisible(struct round_zone *z, const struct plan_set *ps,
+                         const struct look *looks)
+{
+    int64_t late_ms =
+        state_now_ms() - written_ms(ps) - z->provider->ops->caps.publish_ms;
+    char key[NAME_SIZE + 96], server[ADDR_TEXT_SIZE];
+
+    for (size_t i = 0; i < z->nservers; i++) {
+        const struct look *l = &looks[i];
+
+        if (l->seen)
+            continue;
+        addr_format_port(&z->servers[i], server);
+        round_detail(z->round, z->name, "%s %s is not shown by %s yet",
+                     ps->name, spec_type_name(ps->type), server);
+        if (late_ms < FROZEN_MS)
+            continue;
+        (void)snprintf(key, sizeof key, "visible %s %s %s", ps->name,
+                       spec_type_name(ps->type), server);
+        round_problem(z->round, z->name, key,
+                      "%s %s was written more than %d minutes ago and %s "
+                      "still does not show it%s%s: the zone may be frozen "
+                      "there (does it load?)",
+                      ps->name, spec_type_name(ps->type),
+                      (int)(FROZEN_MS / 60000), server,
+                      l->err.code != ERR_NONE ? ": " : "",
+                      l->err.code != ERR_NONE ? l->err.msg : "");
+    }
+}
+
+static void conclude(struct round_zone *z, size_t s, const struct look *looks)
+{
+    struct plan_set *ps = &z->plan.sets[s];
+    bool all = z->nservers > 0;
+
+    for (size_t i = 0; i < z->nservers; i++)
+        all = all && looks[i].seen;
+    if (all)
+        on_visible(z, ps);
+    else
+        on_invisible(z, ps, looks);
+}
+
+void round_verify(struct round *r)
+{
+    struct look ***looks = arena_array(r->arena, r->nzones, sizeof *looks);
+
+    if (r->o->plan_only)
+        return;
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+
+        if (z->failed)
+            continue;
+        looks[i] = arena_array(r->arena, z->plan.nsets, sizeof *looks[i]);
+        for (size_t s = 0; s < z->plan.nsets; s++)
+            if (is_pending(&z->plan.sets[s]))
+                looks[i][s] = start_looks(z, s);
+    }
+    (void)round_wait(r, r->end_ms);
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+
+        for (size_t s = 0; looks[i] != NULL && s < z->plan.nsets; s++)
+            if (looks[i][s] != NULL)
+                conclude(z, s, looks[i][s]);
+    }
+}

@@ -1,0 +1,291 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/engine/round_internal.h"
+
+/* First stage: provider instances, the zones, their authoritative servers. */
+
+void round_fail_zone(struct round_zone *z, const char *key, const struct err *e)
+{
+    z->failed = true;
+    round_problem(z->round, z->name, key, "%s %s: %s", z->name, key, e->msg);
+}
+
+/* --- providers
+ * ---------------------------------------------------------------- */
+
+static struct round_provider *provider_of(struct round *r,
+                                          const struct config_zone *zone)
+{
+    return &r->providers[zone->provider - r->cfg->providers];
+}
+
+void round_open_providers(struct round *r)
+{
+    struct provider_env env = {r->loop, r->http, round_served_serial, r};
+
+    r->providers =
+        arena_array(r->arena, r->cfg->nproviders, sizeof *r->providers);
+    for (size_t i = 0; i < r->cfg->nproviders; i++) {
+        const struct config_provider *cfg = &r->cfg->providers[i];
+        const struct provider_ops *ops = provider_find(cfg->type);
+        struct err e = {ERR_NONE, ""};
+
+        r->providers[i].cfg = cfg;
+        if (ops == NULL)
+            (void)err_set(&e, ERR_BUG, "no such type: %s", cfg->type);
+        if (ops == NULL ||
+            ops->open(&env, cfg, &r->providers[i].instance, &e) != 0)
+            round_problem(r, "", cfg->name, "provider %s: %s", cfg->name,
+                          e.msg);
+    }
+}
+
+static void on_closed(void *arg)
+{
+    round_end(arg);
+}
+
+void round_close_providers(struct round *r)
+{
+    for (size_t i = 0; i < r->cfg->nproviders; i++) {
+        struct provider *p = r->providers[i].instance;
+
+        if (p == NULL)
+            continue;
+        r->providers[i].instance = NULL;
+        round_begin(r);
+        p->ops->close(p, on_closed, r);
+    }
+    /* Beyond the deadline if need be: a session should be ended. */
+    if (r->waiting > 0)
+        (void)loop_wait(r->loop, &r->idle, clock_mono_ms() + 5000);
+}
+
+/* --- zones
+ * ----------------------------------------------------------------------- */
+
+static struct round_zone *
+add_zone(struct round *r, const struct config_zone *cfg, const char *name)
+{
+    struct round_zone *z = arena_alloc(r->arena, sizeof *z);
+
+    z->round = r;
+    z->cfg = cfg;
+    z->name = arena_strdup(r->arena, name);
+    z->provider = provider_of(r, cfg)->instance;
+    z->row = state_zone_get(r->state, z->name);
+    if (z->provider == NULL)
+        z->failed = true;
+    r->zones = mem_grow(r->zones, &r->zones_cap, r->nzones, sizeof z);
+    r->zones[r->nzones++] = z;
+    return z;
+}
+
+static bool is_configured(const struct round *r, const char *name)
+{
+    for (size_t i = 0; i < r->cfg->nzones; i++)
+        if (name_equal(r->cfg->zones[i].name, name))
+            return true;
+    return false;
+}
+
+static void keep_all(struct state *s)
+{
+    for (struct state_zone *z = state_zones(s); z != NULL; z = z->hh.next)
+        state_keep_zone(s, z->key);
+}
+
+struct listing {
+    struct round *r;
+    const struct config_zone *cfg;
+};
+
+/* The zones of an account: those with a section of their own are left to
+ * it. A listing that fails keeps what is remembered. */
+static void on_zones(void *arg, const struct provider_names *names)
+{
+    struct listing *l = arg;
+
+    if (names->err.code != ERR_NONE) {
+        round_problem(l->r, "", l->cfg->provider->name,
+                      "provider %s: list of zones: %s", l->cfg->provider->name,
+                      names->err.msg);
+        keep_all(l->r->state);
+    }
+    for (size_t i = 0; i < names->n; i++)
+        if (!is_configured(l->r, names->names[i]))
+            (void)add_zone(l->r, l->cfg, names->names[i]);
+    round_end(l->r);
+}
+
+static void list_zones(struct round *r, const struct config_zone *cfg)
+{
+    struct provider *p = provider_of(r, cfg)->instance;
+    struct listing *l = arena_alloc(r->arena, sizeof *l);
+
+    if (p == NULL)
+        return;
+    if (p->ops->list_zones == NULL) {
+        round_problem(r, "", cfg->provider->name,
+                      "provider %s: cannot list zones; name them instead of "
+                      "\"*\"",
+                      cfg->provider->name);
+        return;
+    }
+    l->r = r;
+    l->cfg = cfg;
+    round_begin(r);
+    p->ops->list_zones(p, on_zones, l);
+}
+
+/* --- servers
+ * ----------------------------------------------------------------------- */
+
+static void on_servers(void *arg, const struct resolver_zone *found)
+{
+    struct round_zone *z = arg;
+    struct arena *a = z->round->arena;
+
+    if (found->err.code != ERR_NONE) {
+        /* Servers from the configuration do not need the NS set. */
+        if (z->nservers == 0)
+            round_fail_zone(z, "authoritative servers", &found->err);
+        goto out;
+    }
+    if (z->nservers == 0) {
+        z->servers = arena_array(a, found->nservers, sizeof *z->servers);
+        memcpy(z->servers, found->servers,
+               found->nservers * sizeof *z->servers);
+        z->nservers = found->nservers;
+    }
+    z->ns_names = arena_array(a, found->nns_names, sizeof *z->ns_names);
+    for (size_t i = 0; i < found->nns_names; i++)
+        z->ns_names[i] = arena_strdup(a, found->ns_names[i]);
+    z->nns_names = found->nns_names;
+out:
+    round_end(z->round);
+}
+
+static void on_ns(void *arg, const struct resolver_answer *answer)
+{
+    struct round_zone *z = arg;
+    struct arena *a = z->round->arena;
+
+    if (answer->outcome == RESOLVER_FOUND) {
+        size_t n = 0;
+        const char *const *names =
+            message_targets(answer->message, z->name, MESSAGE_NS, &n);
+
+        z->ns_names = arena_array(a, n, sizeof *z->ns_names);
+        for (size_t i = 0; i < n; i++)
+            z->ns_names[i] = arena_strdup(a, names[i]);
+        z->nns_names = n;
+    }
+    round_end(z->round);
+}
+
+static void find_servers(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    if (z->failed)
+        return;
+    round_begin(r);
+    if (z->cfg->nservers == 0) {
+        resolver_find_servers(r->resolver, z->name, r->cfg->trust_ad,
+                              on_servers, z);
+        return;
+    }
+    z->servers = arena_array(r->arena, z->cfg->nservers, sizeof *z->servers);
+    memcpy(z->servers, z->cfg->servers, z->cfg->nservers * sizeof *z->servers);
+    z->nservers = z->cfg->nservers;
+    resolver_ask(r->resolver, &z->servers[0], z->name, MESSAGE_NS, on_ns, z);
+}
+
+void round_find_zones(struct round *r)
+{
+    for (size_t i = 0; i < r->cfg->nzones; i++) {
+        if (strcmp(r->cfg->zones[i].name, "*") == 0)
+            list_zones(r, &r->cfg->zones[i]);
+        else
+            (void)add_zone(r, &r->cfg->zones[i], r->cfg->zones[i].name);
+    }
+    (void)round_wait(r, round_share(r, 15));
+    for (size_t i = 0; i < r->nzones; i++)
+        find_servers(r->zones[i]);
+    (void)round_wait(r, round_share(r, 25));
+    for (size_t i = 0; i < r->nzones; i++) {
+        struct round_zone *z = r->zones[i];
+        struct err late;
+
+        if (z->failed || z->nservers > 0)
+            continue;
+        (void)err_set(&late, ERR_RETRY, "no answer in time");
+        round_fail_zone(z, "authoritative servers", &late);
+    }
+}
+
+/* --- the served serial
+ * ---------------------------------------------------------------- */
+
+struct serial_job {
+    struct round *r;
+    struct provider_serial best;
+    size_t waiting;
+    provider_serial_cb *cb;
+    void *cb_arg;
+};
+
+static void serial_done(struct serial_job *job)
+{
+    if (job->waiting > 0)
+        return;
+    job->cb(job->cb_arg, &job->best);
+    free(job);
+}
+
+static void on_serial(void *arg, const struct resolver_answer *answer)
+{
+    struct serial_job *job = arg;
+    uint32_t serial = 0;
+
+    if (answer->outcome == RESOLVER_FOUND &&
+        message_serial(answer->message, &serial) == 0) {
+        /* RFC 1982: newer when less than half the space ahead. */
+        if (!job->best.known || (int32_t)(serial - job->best.serial) > 0)
+            job->best.serial = serial;
+        job->best.known = true;
+    }
+    job->waiting--;
+    serial_done(job);
+}
+
+static void serial_later(void *arg)
+{
+    serial_done(arg);
+}
+
+void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
+                         void *cb_arg)
+{
+    struct round *r = arg;
+    struct serial_job *job = mem_alloc(sizeof *job);
+    struct round_zone *z = NULL;
+
+    for (size_t i = 0; i < r->nzones; i++)
+        if (name_equal(r->zones[i]->name, zone))
+            z = r->zones[i];
+    job->r = r;
+    job->cb = cb;
+    job->cb_arg = cb_arg;
+    if (z == NULL || z->nservers == 0) {
+        (void)loop_timer_start(r->loop, 0, serial_later, job);
+        return;
+    }
+    job->waiting = z->nservers;
+    for (size_t i = 0; i < z->nservers; i++)
+        resolver_ask(r->resolver, &z->servers[i], z->name, MESSAGE_SOA,
+                     on_serial, job);
+}
