@@ -33,7 +33,11 @@ final class SoapHandler
 
 $store = new Store(getenv('ISPCONFIG_DOUBLE_DB'));
 $variants = new Variants($store, 'soap');
-$body = file_get_contents('php://input');
+// Opening php://input gives ext-soap a body even where PHP by itself reads
+// none, and the answer would no longer be the empty page of a real server.
+$hasBody = $_SERVER['REQUEST_METHOD'] === 'POST'
+    && isset($_SERVER['CONTENT_TYPE']);
+$body = $hasBody ? file_get_contents('php://input') : '';
 preg_match('~Body[^>]*>\s*<(?:[\w.-]+:)?([\w.-]+)~', $body, $found);
 if (!$variants->beforeRequest($found[1] ?? '', $body)) {
     $server = new SoapServer(null, ['uri' => $_SERVER['REQUEST_URI']]);
