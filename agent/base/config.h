@@ -15,12 +15,15 @@
 enum config_kind { CONFIG_STR, CONFIG_INT, CONFIG_BOOL };
 
 /* One option of a provider type; the parser, the manual and `providers`
- * read the same table. A table ends with name NULL. */
+ * read the same table. A table ends with name NULL. An option NAME beside
+ * which the table has NAME-file is a secret: only one of the two is taken, and
+ * NAME only in a file that nobody else can read. Numbers are whole and not
+ * negative. */
 struct config_field {
     const char *name;
     enum config_kind kind;
     bool required;
-    bool is_command;  /* a command template: {zone}, {file} … */
+    bool is_command;  /* a template: {zone} and {file} may stand in it */
     const char *dflt; /* NULL: none */
     const char *help; /* one line for the manual */
 };
@@ -32,7 +35,7 @@ struct config_schema {
 };
 
 struct config_option {
-    const char *name, *value;
+    const char *name, *value; /* booleans as "yes" or "no" */
 };
 
 struct config_provider {
@@ -84,26 +87,29 @@ struct config {
 /* Reads file. schemas: the provider types, ends with type NULL.
  * out: *cfg, freed by config_free
  * returns 0, or -1 with e set: ERR_NOTFOUND (no such file), ERR_INPUT
- * ("FILE:LINE: what was found; what is accepted"), ERR_AUTH (holds a secret
- * and others can read it) */
+ * ("FILE:LINE: what was found; what is accepted"), ERR_UNSUPPORTED (as
+ * ERR_INPUT, but a later version takes it), ERR_AUTH (not readable, or holds
+ * a secret and others can read it). With trust_ad and no resolvers the caller
+ * must check that those of resolv.conf are on loopback. */
 MUST_CHECK int config_load(const char *file,
                            const struct config_schema *schemas,
                            struct config **cfg, struct err *e);
-void config_free(struct config *cfg);
+void config_free(struct config *cfg); /* wipes it; NULL is fine */
 
 /* The option's value, its table default, or NULL. */
 const char *config_option_get(const struct config_provider *p,
                               const struct config_field *fields,
                               const char *name);
-/* A secret: the option NAME-file's content (first line; the file must not be
- * readable by others), else option NAME (allowed only in a file that others
- * cannot read), else environment env (may be NULL).
+/* A secret: the option NAME-file's content (first line; the file may be
+ * readable by its group, not by others; a value without slash is a systemd
+ * credential: $CREDENTIALS_DIRECTORY/VALUE), else option NAME, else
+ * environment env (may be NULL).
  * out: *secret — heap; the caller wipes and frees it by config_secret_free
  * returns 0, or -1 with e set (ERR_AUTH unreadable or readable by others,
  * ERR_NOTFOUND none given) */
 MUST_CHECK int config_secret_get(const struct config_provider *p,
                                  const char *name, const char *env,
                                  char **secret, struct err *e);
-void config_secret_free(char *secret);
+void config_secret_free(char *secret); /* NULL is fine */
 
 #endif

@@ -1,0 +1,158 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/config.h"
+#include "agent/base/mem.h"
+
+#define SECRET_MAX 4096
+
+static const char *given(const struct config_provider *p, const char *name)
+{
+    for (size_t i = 0; i < p->noptions; i++)
+        if (strcmp(p->options[i].name, name) == 0)
+            return p->options[i].value;
+    return NULL;
+}
+
+/* out: *path — heap */
+static int find_path(const char *value, char **path, struct err *e)
+{
+    const char *dir;
+
+    if (strchr(value, '/') != NULL) {
+        *path = mem_strdup(value);
+        return 0;
+    }
+    dir = getenv("CREDENTIALS_DIRECTORY");
+    if (dir == NULL || dir[0] != '/')
+        return err_set(e, ERR_NOTFOUND,
+                       "\"%.100s\" names a systemd credential, and "
+                       "CREDENTIALS_DIRECTORY is not set; accepted: a path, "
+                       "or LoadCredential= in the unit",
+                       value);
+    *path = mem_printf("%s/%s", dir, value);
+    return 0;
+}
+
+static int check_mode(const char *path, int fd, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return err_set(e, ERR_AUTH, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, ERR_AUTH, "%s: is not a file", path);
+    if ((st.st_mode & S_IRWXO) != 0)
+        return err_set(e, ERR_AUTH,
+                       "%s: others can read it; to keep it secret: "
+                       "chmod 600 %s",
+                       path, path);
+    return 0;
+}
+
+/* The first line of text (SECRET_MAX bytes with its NUL), cut in place. */
+static int first_line(const char *path, char *text, size_t len, struct err *e)
+{
+    size_t n = strcspn(text, "\r\n");
+
+    if (n == len && len == SECRET_MAX - 1)
+        return err_set(e, ERR_AUTH,
+                       "%s: its first line is longer than %d "
+                       "bytes",
+                       path, SECRET_MAX - 2);
+    if (n < len && text[n] == '\0')
+        return err_set(e, ERR_AUTH, "%s: holds a NUL byte", path);
+    if (n == 0)
+        return err_set(e, ERR_AUTH, "%s: its first line is empty", path);
+    text[n] = '\0';
+    return 0;
+}
+
+static int read_open(const char *path, int fd, char *text, struct err *e)
+{
+    size_t len = 0;
+
+    if (check_mode(path, fd, e) != 0)
+        return -1;
+    while (len < SECRET_MAX - 1) {
+        ssize_t n = read(fd, text + len, SECRET_MAX - 1 - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(e, ERR_AUTH, "%s: %s", path, strerror(errno));
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    text[len] = '\0';
+    return first_line(path, text, len, e);
+}
+
+static int read_secret(const char *path, char **secret, struct err *e)
+{
+    char text[SECRET_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+
+    if (fd < 0)
+        return err_set(e, ERR_AUTH, "%s: %s", path, strerror(errno));
+    rc = read_open(path, fd, text, e);
+    (void)close(fd);
+    if (rc == 0)
+        *secret = mem_strdup(text);
+    explicit_bzero(text, sizeof text);
+    return rc;
+}
+
+static int secret_from_file(const char *value, char **secret, struct err *e)
+{
+    char *path = NULL;
+    int rc;
+
+    if (find_path(value, &path, e) != 0)
+        return -1;
+    rc = read_secret(path, secret, e);
+    free(path);
+    return rc;
+}
+
+int config_secret_get(const struct config_provider *p, const char *name,
+                      const char *env, char **secret, struct err *e)
+{
+    char *option = mem_printf("%s-file", name);
+    const char *file = given(p, option), *value = given(p, name);
+
+    *secret = NULL;
+    if (file != NULL) {
+        int rc = secret_from_file(file, secret, e);
+
+        if (rc != 0)
+            (void)err_wrap(e, "provider %s: %s", p->name, option);
+        free(option);
+        return rc;
+    }
+    free(option);
+    if (value == NULL && env != NULL)
+        value = getenv(env);
+    if (value != NULL && value[0] != '\0') {
+        *secret = mem_strdup(value);
+        return 0;
+    }
+    return err_set(
+        e, ERR_NOTFOUND, "provider %s: no %s; accepted: %s-file, %s%s%s",
+        p->name, name, name, name, env != NULL ? ", or the environment's " : "",
+        env != NULL ? env : "");
+}
+
+void config_secret_free(char *secret)
+{
+    if (secret == NULL)
+        return;
+    explicit_bzero(secret, strlen(secret));
+    free(secret);
+}

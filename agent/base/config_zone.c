@@ -1,0 +1,167 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/config.h"
+#include "agent/base/config_tree.h"
+
+#define DNS_PORT 53
+#define MARK "_failover"
+
+/* By name, so that two spellings of one zone meet. */
+static int read_name(const struct config_ctx *ctx, cfg_t *sec,
+                     const struct config *cfg, struct config_zone *z)
+{
+    const char *title = cfg_title(sec);
+    char name[NAME_SIZE] = "*";
+
+    if (strcmp(title, "*") != 0) {
+        if (name_canon(title, name, ctx->e) != 0)
+            return config_fail_value(ctx, NULL, "zone", z->line);
+        if (name[0] == '*')
+            return config_fail(ctx, sec, z->line, ERR_INPUT,
+                               "a wildcard is no zone; accepted: a zone's "
+                               "name, or \"*\" for every zone of the provider");
+    }
+    for (const struct config_zone *o = cfg->zones; o < z; o++)
+        if (strcmp(o->name, name) == 0)
+            return config_fail(ctx, sec, z->line, ERR_INPUT,
+                               "is given twice; first in line %d", o->line);
+    z->name = arena_strdup(ctx->arena, name);
+    return 0;
+}
+
+static int read_provider(const struct config_ctx *ctx, cfg_t *sec,
+                         const struct config *cfg, struct config_zone *z)
+{
+    const struct config_value *v = config_at(sec, "provider", 0);
+
+    if (v == NULL)
+        return config_fail(ctx, sec, z->line, ERR_INPUT,
+                           "provider is missing; accepted: the name of a "
+                           "provider section");
+    for (size_t i = 0; i < cfg->nproviders; i++)
+        if (strcmp(cfg->providers[i].name, v->text) == 0)
+            z->provider = &cfg->providers[i];
+    if (z->provider == NULL)
+        return config_fail(ctx, sec, v->line, ERR_INPUT,
+                           "provider: \"%.60s\"; accepted: the name of a "
+                           "provider section of this file",
+                           v->text);
+    return 0;
+}
+
+static int read_owner(const struct config_ctx *ctx, const struct config_zone *z,
+                      const char *text, char out[NAME_SIZE])
+{
+    if (name_resolve(text, z->name, out, ctx->e) != 0)
+        return -1;
+    if (!name_within(out, z->name))
+        return err_set(ctx->e, ERR_INPUT,
+                       "\"%.100s\" is not in the zone; accepted: names "
+                       "relative to it, or absolute ones in it",
+                       text);
+    if (strncmp(out, MARK ".", sizeof MARK) == 0)
+        return err_set(ctx->e, ERR_INPUT,
+                       "\"%.100s\"; accepted: the name itself, without " MARK,
+                       text);
+    return 0;
+}
+
+static int read_names(const struct config_ctx *ctx, cfg_t *sec,
+                      struct config_zone *z)
+{
+    size_t n = config_count(sec, "names");
+    const char **list = arena_array(ctx->arena, n, sizeof *list);
+    char name[NAME_SIZE];
+
+    if (n > 0 && strcmp(z->name, "*") == 0)
+        return config_fail(ctx, sec, config_at(sec, "names", 0)->line,
+                           ERR_INPUT,
+                           "names; accepted: in a section of one zone only");
+    for (size_t i = 0; i < n; i++) {
+        const struct config_value *v = config_at(sec, "names", i);
+
+        if (read_owner(ctx, z, v->text, name) != 0)
+            return config_fail_value(ctx, sec, "names", v->line);
+        for (size_t j = 0; j < i; j++)
+            if (name_equal(list[j], name))
+                return config_fail(ctx, sec, v->line, ERR_INPUT,
+                                   "names: \"%.100s\" is given twice", v->text);
+        list[i] = arena_strdup(ctx->arena, name);
+    }
+    z->names = list;
+    z->nnames = n;
+    return 0;
+}
+
+static int read_discover(const struct config_ctx *ctx, cfg_t *sec,
+                         struct config_zone *z)
+{
+    static const char *const words[] = {[DISCOVER_PROVIDER] = "provider",
+                                        [DISCOVER_AXFR] = "axfr",
+                                        [DISCOVER_NAMES] = "names",
+                                        NULL};
+    size_t i = DISCOVER_PROVIDER;
+
+    if (config_read_word(ctx, sec, "discover", words, &i) != 0)
+        return -1;
+    if (strcmp(z->name, "*") == 0 && i != DISCOVER_PROVIDER)
+        return config_fail(ctx, sec, config_at(sec, "discover", 0)->line,
+                           ERR_INPUT,
+                           "discover: \"%s\"; accepted for every zone of a "
+                           "provider: provider",
+                           words[i]);
+    z->discover = (enum config_discover)i;
+    return 0;
+}
+
+static int refuse_views(const struct config_ctx *ctx, cfg_t *sec)
+{
+    cfg_t *view;
+
+    if (config_sec_count(sec, "view") == 0)
+        return 0;
+    view = config_sec_at(sec, "view", 0);
+    return config_fail(ctx, sec, config_sec_line(view), ERR_UNSUPPORTED,
+                       "view \"%.60s\": views are not yet supported",
+                       cfg_title(view));
+}
+
+static int read_zone(const struct config_ctx *ctx, cfg_t *sec,
+                     const struct config *cfg, struct config_zone *z)
+{
+    static const char *const modes[] = {"enforce", "observe", NULL};
+    size_t mode = 0;
+
+    z->line = config_sec_line(sec);
+    if (read_name(ctx, sec, cfg, z) != 0 || refuse_views(ctx, sec) != 0 ||
+        read_provider(ctx, sec, cfg, z) != 0 ||
+        read_discover(ctx, sec, z) != 0 || read_names(ctx, sec, z) != 0 ||
+        config_read_addrs(ctx, sec, "servers", DNS_PORT, &z->servers,
+                          &z->nservers) != 0 ||
+        config_read_word(ctx, sec, "mode", modes, &mode) != 0 ||
+        config_read_bool(ctx, sec, "create", &z->create) != 0 ||
+        config_read_bool(ctx, sec, "cross-names", &z->cross_names) != 0 ||
+        config_read_bool(ctx, sec, "allow-active", &z->allow_active) != 0)
+        return -1;
+    z->observe = mode == 1;
+    return 0;
+}
+
+int config_read_zones(const struct config_ctx *ctx, cfg_t *root,
+                      struct config *cfg)
+{
+    size_t n = config_sec_count(root, "zone");
+    struct config_zone *list = arena_array(ctx->arena, n, sizeof *list);
+
+    if (n == 0)
+        return config_fail(ctx, NULL, 0, ERR_INPUT,
+                           "no zone is configured; accepted: at least one "
+                           "section zone \"NAME\" { provider = … }");
+    cfg->zones = list;
+    cfg->nzones = n;
+    for (size_t i = 0; i < n; i++)
+        if (read_zone(ctx, config_sec_at(root, "zone", i), cfg, &list[i]) != 0)
+            return -1;
+    return 0;
+}
