@@ -6,6 +6,8 @@
 /* Seventh stage: the plan is carried out, or only told. The one place that
  * calls a provider's apply. */
 
+#define WRITE_GRACE_MS 90000
+
 static enum rr_type rr_type_of(enum spec_type t)
 {
     return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
@@ -17,6 +19,8 @@ static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
 
     if (!v->publish && v->dropped)
         return "no longer in the spec";
+    if (!v->publish && v->healthy == TRI_FALSE)
+        return "its checks fail";
     return plan_reason(&z->plan.sets[s]);
 }
 
@@ -178,8 +182,10 @@ void round_apply(struct round *r)
         else
             apply_zone(z);
     }
-    if (!round_wait(r, r->end_ms))
+    /* What is half written is brought to its end, past the deadline too. */
+    if (r->waiting > 0 &&
+        !loop_wait(r->loop, &r->idle, r->end_ms + WRITE_GRACE_MS))
         round_problem(r, "", "apply",
-                      "some provider did not answer before the deadline; what "
-                      "it did is read back in the next round");
+                      "some provider did not answer in time; what it did is "
+                      "read back in the next round");
 }
