@@ -25,6 +25,7 @@ static unsigned nprobe = 10000, kmax = 1024, naddr = 10000, timeout_ms = 1000,
                 rate, tick = 1;
 static in_addr_t base;
 static uint16_t port = 8000;
+static const char *ca;
 static bool rst = true, resume, tls12, noack;
 static SSL_CTX *ctx;
 static SSL_SESSION *sess;
@@ -168,10 +169,8 @@ static void step(struct slot *s, uint32_t events)
                : EPROTO);
 }
 
-int main(int argc, char **argv)
+static void options(int argc, char **argv)
 {
-    base = inet_addr("127.0.1.1");
-    const char *ca = NULL;
     for (int o; (o = getopt(argc, argv, "m:n:k:a:A:p:t:c:v:rR:G:2q")) != -1;)
         switch (o) {
         case 'm':
@@ -219,9 +218,12 @@ int main(int argc, char **argv)
             resume = true;
             break;
         default:
-            return 2;
+            exit(2);
         }
-    raise_nofile();
+}
+
+static void set_up(void)
+{
     if (mode == HTTPS) {
         ctx = SSL_CTX_new(TLS_client_method());
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
@@ -238,10 +240,12 @@ int main(int argc, char **argv)
         slots[i].next = freel;
         freel = &slots[i];
     }
+}
+
+static void run(uint64_t t0)
+{
     static struct epoll_event ev[512];
-    long rss0 = rss_kb();
-    struct cpu c0 = cpu_us();
-    uint64_t t0 = now_us(), now = t0;
+    uint64_t now = t0;
     while (done < nprobe) {
         uint64_t due = rate ? (now - t0) * rate / 1000000u + 1 : nprobe;
         while (inflight < kmax && started < nprobe && started < due)
@@ -258,6 +262,18 @@ int main(int argc, char **argv)
         while (head.next != &head && head.next->deadline <= now)
             finish(head.next, ETIMEDOUT);
     }
+}
+
+int main(int argc, char **argv)
+{
+    base = inet_addr("127.0.1.1");
+    options(argc, argv);
+    raise_nofile();
+    set_up();
+    long rss0 = rss_kb();
+    struct cpu c0 = cpu_us();
+    uint64_t t0 = now_us();
+    run(t0);
     report(mode == TCP    ? "epoll-tcp"
            : mode == HTTP ? "epoll-http"
                           : "epoll-https",

@@ -17,16 +17,20 @@
 #include "agent/probes/probe.h"
 
 struct bench {
+    struct probes *probes;
     unsigned n, in_flight, naddr, port, timeout_ms, dead_percent;
     struct addr base;
-    size_t done, ok, refused, timeout, local, other, false_dead;
+    size_t done, ok, refused, timeout, local, other, false_dead, peak;
     bool finished;
 };
 
 static void on_result(void *arg, const struct probe_result *r)
 {
     struct bench *b = arg;
+    size_t open = probes_in_flight(b->probes) + 1;
 
+    if (open > b->peak)
+        b->peak = open;
     if (r->verdict == PROBE_OK)
         b->ok++;
     else if (r->verdict == PROBE_LOCAL)
@@ -131,15 +135,16 @@ static void report(const struct bench *b, const struct rusage *before,
     (void)getrusage(RUSAGE_SELF, &r);
     user = cpu_us(&r.ru_utime) - cpu_us(&before->ru_utime);
     sys = cpu_us(&r.ru_stime) - cpu_us(&before->ru_stime);
-    (void)printf(
-        "{\"bench\":\"engine-tcp\",\"n\":%u,\"k\":%u,\"ok\":%zu,"
-        "\"refused\":%zu,\"timeout\":%zu,\"local\":%zu,"
-        "\"other\":%zu,\"false_dead\":%zu,\"wall_s\":%.3f,\"per_s\":%.0f,"
-        "\"user_us\":%.2f,\"sys_us\":%.2f,\"cpu_us\":%.2f,"
-        "\"rss0_kb\":%ld,\"maxrss_kb\":%ld}\n",
-        b->n, b->in_flight, b->ok, b->refused, b->timeout, b->local, b->other,
-        b->false_dead, (double)wall_ns / 1e9, n / ((double)wall_ns / 1e9),
-        user / n, sys / n, (user + sys) / n, kb_before, peak_kb());
+    (void)printf("{\"bench\":\"engine-tcp\",\"n\":%u,\"k\":%u,\"ok\":%zu,"
+                 "\"refused\":%zu,\"timeout\":%zu,\"local\":%zu,"
+                 "\"other\":%zu,\"false_dead\":%zu,\"peak\":%zu,\"wall_s\":%."
+                 "3f,\"per_s\":%.0f,"
+                 "\"user_us\":%.2f,\"sys_us\":%.2f,\"cpu_us\":%.2f,"
+                 "\"rss0_kb\":%ld,\"maxrss_kb\":%ld}\n",
+                 b->n, b->in_flight, b->ok, b->refused, b->timeout, b->local,
+                 b->other, b->false_dead, b->peak, (double)wall_ns / 1e9,
+                 n / ((double)wall_ns / 1e9), user / n, sys / n,
+                 (user + sys) / n, kb_before, peak_kb());
 }
 
 int main(int argc, char **argv)
@@ -151,7 +156,6 @@ int main(int argc, char **argv)
                       .timeout_ms = 1000,
                       .base = {4, {127, 0, 1, 1}, 0}};
     struct rusage before;
-    struct probes *probes;
     struct loop *l = loop_new();
     struct err e;
     int64_t t0;
@@ -163,7 +167,7 @@ int main(int argc, char **argv)
                               "[-t TIMEOUT_MS] [-d PERCENT]\n");
         return 2;
     }
-    if (probes_new(l, b.in_flight, &probes, &e) != 0) {
+    if (probes_new(l, b.in_flight, &b.probes, &e) != 0) {
         (void)fprintf(stderr, "probe: %s\n", e.msg);
         return 1;
     }
@@ -178,11 +182,11 @@ int main(int argc, char **argv)
 
         if (dead)
             spec.target.bytes[1] ^= 128;
-        probes_start(probes, &spec, dead ? on_result : on_living, &b);
+        probes_start(b.probes, &spec, dead ? on_result : on_living, &b);
     }
     (void)loop_wait(l, &b.finished, clock_mono_ms() + 600000);
     report(&b, &before, clock_mono_ns() - t0, kb_before);
-    probes_free(probes);
+    probes_free(b.probes);
     loop_free(l);
     return b.finished ? 0 : 1;
 }
