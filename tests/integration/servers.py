@@ -87,6 +87,7 @@ class Server:
         self._fixed_port = port is not None
         self.identity = secrets.token_hex(8)
         self._process = None
+        self._known = False
         self._zones = {}
         self.log_file = self.dir / f"{type(self).__name__.lower()}.log"
         for zone, source in zones.items():
@@ -145,6 +146,7 @@ class Server:
     def _start_once(self):
         """True when it answers, False when its port was taken."""
         command = self._prepare()
+        self._known = False
         with open(self.log_file, "ab") as log:
             mark = log.tell()
             self._process = subprocess.Popen(
@@ -178,12 +180,16 @@ class Server:
         )
 
     def _is_me(self):
-        """Another test's server may have the port: each knows its name."""
-        answer = self.query("id.server", "TXT", timeout_s=0.3, rdclass="CH")
-        return any(
-            self.identity in rdata.to_text()
-            for rrset in answer.answer for rdata in rrset
-        )
+        """Another test's server may have the port: each knows its name. By
+        TCP, because BIND answers this at most three times a second by UDP."""
+        if not self._known:
+            answer = self.query("id.server", "TXT", tcp=True, timeout_s=1,
+                                rdclass="CH")
+            self._known = any(
+                self.identity in rdata.to_text()
+                for rrset in answer.answer for rdata in rrset
+            )
+        return self._known
 
     def _ready(self):
         try:
@@ -197,7 +203,7 @@ class Server:
                 else (dns.rcode.NOERROR,)
             )
             try:
-                if self.query(zone, "SOA", timeout_s=0.3).rcode() not in wanted:
+                if self.query(zone, "SOA", timeout_s=1).rcode() not in wanted:
                     return False
             except (OSError, dns.exception.DNSException):
                 return False
