@@ -22,6 +22,7 @@ struct watch {
     uv_poll_t poll; /* first: freed through its handle */
     struct channel *channel;
     ares_socket_t fd;
+    int events; /* of libuv */
     struct watch *prev, *next;
 };
 
@@ -76,11 +77,18 @@ static void on_event(uv_poll_t *h, int status, int events)
 {
     struct watch *w = (struct watch *)h;
 
-    /* An error is found out by c-ares when it reads and writes. */
-    if (status < 0)
-        events = UV_READABLE | UV_WRITABLE;
-    process(w->channel, (events & UV_READABLE) ? w->fd : ARES_SOCKET_BAD,
-            (events & UV_WRITABLE) ? w->fd : ARES_SOCKET_BAD);
+    /* Reading comes first: a write to a connection that the server has closed
+     * fails and would drop the answers that came before. What can be written
+     * is said again in the next turn. An error is for c-ares to find when it
+     * reads. */
+    if (status < 0 || (events & UV_READABLE))
+        process(w->channel, w->fd, ARES_SOCKET_BAD);
+    else
+        process(w->channel, ARES_SOCKET_BAD, w->fd);
+    /* After an error libuv has stopped watching, while c-ares may not have
+     * read all there is. w itself lives until its close callback. */
+    if (status < 0 && !uv_is_closing((uv_handle_t *)h))
+        (void)uv_poll_start(h, w->events, on_event);
 }
 
 static void unwatch(struct channel *c, struct watch *w)
@@ -116,6 +124,7 @@ static void on_socket_state(void *data, ares_socket_t fd, int rd, int wr)
         w->fd = fd;
         DL_APPEND(c->watches, w);
     }
+    w->events = events;
     (void)uv_poll_start(&w->poll, events, on_event);
 }
 

@@ -2,8 +2,8 @@
 
 #define CARES_NO_DEPRECATED
 #include <ares.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <utlist.h>
 
 #include "agent/base/mem.h"
@@ -143,7 +143,8 @@ static struct lookup *new_lookup(struct resolver *r, const char *name,
     l->op.drop = drop_lookup;
     l->resolver = r;
     /* A name that is none is refused by the pool, later. */
-    memcpy(l->name, name, strnlen(name, sizeof l->name - 1));
+    if (name_canon(name, l->name, NULL) != 0)
+        (void)snprintf(l->name, sizeof l->name, "%s", name);
     l->question.name = l->name;
     l->question.type = type;
     l->cb = cb;
