@@ -16,6 +16,7 @@ struct world {
     size_t want, got, verdicts[3], reasons[PROBE_LATE + 1], peak;
     struct probe_result last;
     int no_fd_errno;
+    int64_t max_us;
     bool done;
 };
 
@@ -39,6 +40,8 @@ static void on_result(void *arg, const struct probe_result *r)
     struct world *w = arg;
 
     w->last = *r;
+    if (r->elapsed_us > w->max_us)
+        w->max_us = r->elapsed_us;
     w->verdicts[r->verdict]++;
     w->reasons[r->reason]++;
     if (r->reason == PROBE_NO_FD)
@@ -106,18 +109,33 @@ static void test_alive_and_refused(void **state)
     }
 }
 
+/* One hanging target that is judged: a machine so busy that the test itself
+ * is late gets another try. */
+static void hang(struct world *w, const struct addr *at, int64_t timeout_ms)
+{
+    for (int i = 0; i < 10; i++) {
+        start(w, at, timeout_ms);
+        finish(w);
+        if (w->last.reason != PROBE_LATE)
+            break;
+    }
+    assert_int_equal(w->last.verdict, PROBE_FAIL);
+    assert_int_equal(w->last.reason, PROBE_TIMEOUT);
+    assert_int_equal(w->last.sys_errno, 0);
+    assert_true(w->last.elapsed_us >= timeout_ms * 1000);
+}
+
 static void test_hanging(void **state)
 {
     struct addr at;
-    struct probe_result r;
+    struct world w;
     int fill[2], fd = target_hang(&at, fill);
 
     (void)state;
-    one(&at, 120, &r);
-    assert_int_equal(r.verdict, PROBE_FAIL);
-    assert_int_equal(r.reason, PROBE_TIMEOUT);
-    assert_int_equal(r.sys_errno, 0);
-    assert_true(r.elapsed_us >= 120000);
+    world_init(&w, 0);
+    hang(&w, &at, 120);
+    hang(&w, &at, 1);
+    world_fini(&w);
     (void)close(fd);
     (void)close(fill[0]);
     (void)close(fill[1]);
@@ -139,7 +157,7 @@ static void test_timeouts_in_order(void **state)
     finish(&w);
     t0 = clock_mono_ms() - t0;
     assert_int_equal(w.reasons[PROBE_TIMEOUT] + w.reasons[PROBE_LATE], 300);
-    assert_true(w.last.elapsed_us >= 300000);
+    assert_true(w.max_us >= 300000);
     assert_true(t0 >= 300);
     world_fini(&w);
     (void)close(fd);
@@ -196,7 +214,7 @@ static void test_waiting_costs_nothing(void **state)
 {
     struct addr dead, good;
     struct world w;
-    int fill[2], hang = target_hang(&dead, fill);
+    int fill[2], full = target_hang(&dead, fill);
     int fd = target_listen("127.0.0.1", &good);
 
     (void)state;
@@ -205,12 +223,12 @@ static void test_waiting_costs_nothing(void **state)
         start(&w, &dead, 50);
     start(&w, &good, 40);
     finish(&w);
-    assert_int_equal(w.reasons[PROBE_TIMEOUT], 4);
+    assert_int_equal(w.reasons[PROBE_TIMEOUT] + w.reasons[PROBE_LATE], 4);
     assert_int_equal(w.verdicts[PROBE_OK], 1);
     assert_int_equal(w.last.verdict, PROBE_OK);
     world_fini(&w);
     (void)close(fd);
-    (void)close(hang);
+    (void)close(full);
     (void)close(fill[0]);
     (void)close(fill[1]);
 }
@@ -315,7 +333,7 @@ static void test_late_loop(void **state)
 {
     struct addr good, dead;
     struct world w;
-    int fill[2], hang = target_hang(&dead, fill);
+    int fill[2], full = target_hang(&dead, fill);
     int fd = target_listen("127.0.0.1", &good);
 
     (void)state;
@@ -341,13 +359,10 @@ static void test_late_loop(void **state)
     assert_int_equal(w.last.reason, PROBE_LATE);
 
     /* What is past does not count against the next one. */
-    start(&w, &dead, 200);
-    finish(&w);
-    assert_int_equal(w.last.verdict, PROBE_FAIL);
-    assert_int_equal(w.last.reason, PROBE_TIMEOUT);
+    hang(&w, &dead, 200);
     world_fini(&w);
     (void)close(fd);
-    (void)close(hang);
+    (void)close(full);
     (void)close(fill[0]);
     (void)close(fill[1]);
 }
@@ -395,7 +410,7 @@ static void test_free_with_open_probes(void **state)
 {
     struct addr dead;
     struct world w;
-    int fill[2], hang = target_hang(&dead, fill);
+    int fill[2], full = target_hang(&dead, fill);
 
     (void)state;
     world_init(&w, 100);
@@ -406,7 +421,7 @@ static void test_free_with_open_probes(void **state)
     assert_int_equal(probes_waiting(w.probes), 200);
     world_fini(&w);
     assert_int_equal(w.got, 0);
-    (void)close(hang);
+    (void)close(full);
     (void)close(fill[0]);
     (void)close(fill[1]);
     world_init(&w, 100); /* at once, nothing started */
