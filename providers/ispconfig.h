@@ -25,6 +25,7 @@
 
 #define ISPCONFIG_MAX_ANSWER ((size_t)16 * 1024 * 1024)
 #define ISPCONFIG_SESSION_SIZE 128
+#define ISPCONFIG_NO_ID "primary_id_missing" /* our name for a page in HTML */
 
 /* ---- one instance -------------------------------------------------------- */
 

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "providers/ispconfig.h"
@@ -87,6 +88,16 @@ static void read_fault(const struct soap_answer *s, const char *method,
         (void)err_set(&r->err, code, "%s: %s: %s", method, s->code, s->text);
 }
 
+/* The page in place of an update without a usable id: of the record itself,
+ * or of the zone whose serial was to rise, and then the record is changed. */
+static int read_no_id(const char *method, const char *text, struct isp_reply *r)
+{
+    (void)snprintf(r->fault, sizeof r->fault, "%s", ISPCONFIG_NO_ID);
+    return err_set(&r->err, ERR_UNKNOWN,
+                   "%s: the panel found no record or zone of that id (\"%s\")",
+                   method, text);
+}
+
 /* Answers that are not SOAP: what they most likely mean. */
 static void read_foreign(const struct http_response *h, const char *method,
                          struct isp_reply *r)
@@ -111,10 +122,7 @@ static void read_foreign(const struct http_response *h, const char *method,
                       "in its security_settings.ini",
                       method, text);
     else if (strstr(h->body, "Primary ID fehlt!") != NULL)
-        (void)err_set(&r->err, ERR_UNKNOWN,
-                      "%s: the panel found no zone to raise the serial of "
-                      "(\"%s\")",
-                      method, text);
+        (void)read_no_id(method, text, r);
     else if (h->status == 404)
         (void)err_set(&r->err, ERR_INPUT,
                       "%s: HTTP 404: url does not lead to the remote API; it "

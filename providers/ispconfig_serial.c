@@ -12,10 +12,10 @@
 /* An update of record 0 with nothing to change, by each function that the
  * change will need. The server checks the permission first. After it, this
  * call cannot change anything, on any version: ids start at 1, so there is no
- * row to change; servers that read the old row refuse the id (invalid_id),
- * older ones refuse the empty record (data_processing_error), and the
- * UPDATE … WHERE id = 0 behind both would match nothing. It does not ask for
- * a new serial. */
+ * row to change; servers refuse the id (invalid_id, or the page "Primary ID
+ * fehlt!"), older ones the empty record (data_processing_error), and an
+ * UPDATE … WHERE id = 0 behind all that would match nothing. It does not ask
+ * for a new serial. */
 
 static const enum rr_type tried[] = {RR_A, RR_AAAA, RR_CNAME};
 #define N_TRIED (sizeof tried / sizeof tried[0])
@@ -46,6 +46,7 @@ static void on_trial(void *arg, const struct isp_reply *r)
 {
     struct trial *t = arg;
     bool refused_id = strcmp(r->fault, "invalid_id") == 0 ||
+                      strcmp(r->fault, ISPCONFIG_NO_ID) == 0 ||
                       strcmp(r->fault, "data_processing_error") == 0 ||
                       strcmp(r->fault, "database_error") == 0;
     struct err e = r->err;
