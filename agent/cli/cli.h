@@ -1,0 +1,59 @@
+#ifndef AGENT_CLI_CLI_H
+#define AGENT_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/config.h"
+#include "agent/base/err.h"
+
+/* The command line: one file per command, found by a const table. */
+
+enum cli_exit {
+    CLI_DONE = 0,
+    CLI_FAILED = 1,  /* something failed and the rest was done */
+    CLI_USAGE = 2,   /* usage or configuration */
+    CLI_PENDING = 3, /* plan --exit-code: changes are pending */
+    CLI_BUSY = 75,   /* another run holds the lock (EX_TEMPFAIL) */
+};
+
+#define CLI_CONFIG_DEFAULT "/etc/dnsfailover.conf"
+
+/* What the options said; each command says which it takes. */
+struct cli_options {
+    const char *config; /* -c */
+    bool config_given;
+    bool verbose;        /* -v */
+    bool json;           /* --json */
+    bool exit_code;      /* --exit-code */
+    bool strict;         /* --strict */
+    int64_t deadline_ms; /* --deadline */
+    int64_t limit;       /* -n */
+    const char *name;    /* --name */
+    const char *zone;    /* --zone */
+};
+
+/* args: what is left after options, NULL-terminated */
+typedef int cli_fn(const struct cli_options *o, char *const *args);
+
+struct cli_command {
+    const char *name;
+    const char *args;    /* "[NAME]" */
+    const char *summary; /* one line */
+    const char *help;    /* what --help prints below the usage line */
+    const char *takes;   /* letters of the options it takes, see main.c */
+    cli_fn *run;
+};
+extern const struct cli_command *const cli_commands[]; /* ends with NULL */
+extern const struct cli_command cli_once, cli_plan, cli_lint, cli_status,
+    cli_history;
+
+/* Reads the configuration; on failure says so and returns NULL. */
+struct config *cli_config(const struct cli_options *o);
+/* "dnsfailover: text" on standard error; returns code. */
+int cli_fail(int code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The canonical form of a NAME argument, or usage error. returns 0 or -1 */
+MUST_CHECK int cli_name(const char *arg, char out[NAME_SIZE]);
+
+#endif

@@ -1,0 +1,315 @@
+#include <curl/curl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "agent/base/duration.h"
+#include "agent/base/log.h"
+#include "agent/base/mem.h"
+#include "agent/cli/cli.h"
+#include "providers/provider.h"
+
+const struct cli_command *const cli_commands[] = {
+    &cli_once, &cli_plan, &cli_lint, &cli_status, &cli_history, NULL};
+
+/* One row an option: letter (as in cli_command.takes), long name, argument,
+ * help. Letters above 'Z' in upper case have no short form. */
+static const struct {
+    char letter;
+    const char *name, *arg, *help;
+} options[] = {
+    {'c', "config", "FILE", "configuration (default " CLI_CONFIG_DEFAULT ")"},
+    {'v', "verbose", NULL, "say what is looked at, found and wanted"},
+    {'J', "json", NULL, "one JSON object a line, for programs"},
+    {'D', "deadline", "TIME", "end within TIME (default 50s)"},
+    {'E', "exit-code", NULL, "exit 3 when changes are pending"},
+    {'S', "strict", NULL, "exit 1 on warnings too"},
+    {'n', "limit", "N", "at most N entries (default 50)"},
+    {'N', "name", "NAME", "the owner that the text is for"},
+    {'Z', "zone", "ZONE", "the zone of that owner"},
+    {'h', "help", NULL, "this text"},
+};
+enum { NOPTIONS = sizeof options / sizeof options[0] };
+
+int cli_fail(int code, const char *fmt, ...)
+{
+    va_list ap;
+
+    (void)fflush(stdout);
+    (void)fputs("dnsfailover: ", stderr);
+    va_start(ap, fmt);
+    (void)vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    (void)fputc('\n', stderr);
+    return code;
+}
+
+int cli_name(const char *arg, char out[NAME_SIZE])
+{
+    static const char prefix[] = "_failover.";
+    struct err e;
+
+    if (name_canon(arg, out, &e) != 0)
+        return cli_fail(-1, "%s", e.msg);
+    if (strncmp(out, prefix, sizeof prefix - 1) == 0)
+        memmove(out, out + sizeof prefix - 1, strlen(out) - sizeof prefix + 2);
+    return 0;
+}
+
+/* --- configuration
+ * ---------------------------------------------------------------- */
+
+static const char example[] =
+    "There is no configuration yet. For ISPConfig, paste this and mend it:\n"
+    "\n"
+    "  provider panel { type = ispconfig\n"
+    "    url = \"https://panel.example.org:8080/remote/index.php\"\n"
+    "    user = failover\n"
+    "    password-file = \"/etc/dnsfailover/panel.password\" }\n"
+    "  zone \"example.org\" { provider = panel\n"
+    "    discover = provider }\n"
+    "\n"
+    "See dnsfailover.conf(5).\n";
+
+struct config *cli_config(const struct cli_options *o)
+{
+    struct config_schema schemas[16];
+    struct config *cfg = NULL;
+    struct err e;
+    size_t n = 0;
+
+    for (; providers[n] != NULL && n < 15; n++) {
+        schemas[n].type = providers[n]->type;
+        schemas[n].fields = providers[n]->fields;
+    }
+    schemas[n].type = NULL;
+    schemas[n].fields = NULL;
+    if (config_load(o->config, schemas, &cfg, &e) == 0)
+        return cfg;
+    (void)cli_fail(0, "%s", e.msg);
+    if (e.code == ERR_NOTFOUND && !o->config_given)
+        (void)fputs(example, stderr);
+    return NULL;
+}
+
+/* --- help
+ * -----------------------------------------------------------------------------
+ */
+
+static void print_options(const char *takes)
+{
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        char left[40];
+
+        if (strchr(takes, options[i].letter) == NULL)
+            continue;
+        if (options[i].letter >= 'a')
+            (void)snprintf(left, sizeof left, "-%c, --%s%s%s",
+                           options[i].letter, options[i].name,
+                           options[i].arg != NULL ? " " : "",
+                           options[i].arg != NULL ? options[i].arg : "");
+        else
+            (void)snprintf(left, sizeof left, "    --%s%s%s", options[i].name,
+                           options[i].arg != NULL ? " " : "",
+                           options[i].arg != NULL ? options[i].arg : "");
+        (void)printf("  %-22s %s\n", left, options[i].help);
+    }
+}
+
+static int help(void)
+{
+    (void)puts("usage: dnsfailover [-c FILE] COMMAND [options] [arguments]\n"
+               "\n"
+               "Health checks published in DNS, at _failover.NAME, switch the "
+               "records of NAME.\n");
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        char left[40];
+
+        (void)snprintf(left, sizeof left, "%s %s", cli_commands[i]->name,
+                       cli_commands[i]->args);
+        (void)printf("  %-22s %s\n", left, cli_commands[i]->summary);
+    }
+    (void)puts("\n  --help, --version      also after a command: "
+               "dnsfailover once --help\n"
+               "\n"
+               "exit: 0 done, 1 something failed and the rest was done, 2 "
+               "usage or\n"
+               "configuration, 3 changes pending, 75 another run holds the "
+               "lock\n"
+               "see dnsfailover(8), dnsfailover.conf(5)");
+    return CLI_DONE;
+}
+
+static int help_command(const struct cli_command *c)
+{
+    (void)printf("usage: dnsfailover %s [options] %s\n\n%s\n\n", c->name,
+                 c->args, c->help);
+    print_options(c->takes);
+    return CLI_DONE;
+}
+
+/* --- parsing
+ * -----------------------------------------------------------------------------
+ */
+
+static const struct cli_command *find_command(const char *name)
+{
+    for (size_t i = 0; cli_commands[i] != NULL; i++)
+        if (strcmp(cli_commands[i]->name, name) == 0)
+            return cli_commands[i];
+    return NULL;
+}
+
+static int parse_number(const char *text, int64_t *out)
+{
+    char *end = NULL;
+
+    *out = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && *out > 0 && *out <= 1000000 ? 0 : -1;
+}
+
+static int take_option(struct cli_options *o, char letter, const char *arg)
+{
+    struct err e;
+
+    switch (letter) {
+    case 'c':
+        o->config = arg;
+        o->config_given = true;
+        return 0;
+    case 'v':
+        o->verbose = true;
+        return 0;
+    case 'J':
+        o->json = true;
+        return 0;
+    case 'E':
+        o->exit_code = true;
+        return 0;
+    case 'S':
+        o->strict = true;
+        return 0;
+    case 'N':
+        o->name = arg;
+        return 0;
+    case 'Z':
+        o->zone = arg;
+        return 0;
+    case 'D':
+        if (duration_parse(arg, &o->deadline_ms, &e) != 0)
+            return cli_fail(-1, "--deadline: %s", e.msg);
+        if (o->deadline_ms < 1000)
+            return cli_fail(-1, "--deadline: at least 1s is accepted");
+        return 0;
+    case 'n':
+        if (parse_number(arg, &o->limit) != 0)
+            return cli_fail(-1, "-n: \"%s\" is not a number from 1 to 1000000",
+                            arg);
+        return 0;
+    default:
+        return cli_fail(-1, "unknown option");
+    }
+}
+
+/* The options of all commands for getopt; the value is the row's number. */
+static void fill_long(struct option *out)
+{
+    for (int i = 0; i < NOPTIONS; i++) {
+        out[i].name = options[i].name;
+        out[i].has_arg =
+            options[i].arg != NULL ? required_argument : no_argument;
+        out[i].flag = NULL;
+        out[i].val = 256 + i;
+    }
+    memset(&out[NOPTIONS], 0, sizeof *out);
+}
+
+static int parse(int argc, char **argv, const struct cli_command *c,
+                 struct cli_options *o, bool *want_help)
+{
+    struct option longs[NOPTIONS + 1];
+    int got;
+
+    fill_long(longs);
+    optind = 1;
+    while ((got = getopt_long(argc, argv, "c:vn:h", longs, NULL)) != -1) {
+        char letter = got >= 256 ? options[got - 256].letter : (char)got;
+
+        if (letter == '?')
+            return -1;
+        if (letter == 'h') {
+            *want_help = true;
+            continue;
+        }
+        if (strchr(c->takes, letter) == NULL)
+            return cli_fail(-1,
+                            "%s does not take that option; see dnsfailover "
+                            "%s --help",
+                            c->name, c->name);
+        if (take_option(o, letter, optarg) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run_command(int argc, char **argv, const struct cli_command *c,
+                       struct cli_options *o)
+{
+    bool want_help = false;
+
+    if (parse(argc, argv, c, o, &want_help) != 0)
+        return CLI_USAGE;
+    if (want_help)
+        return help_command(c);
+    if (o->verbose)
+        log_set_level(LOG_INFO);
+    return c->run(o, argv + optind);
+}
+
+/* Keeps secrets out of core dumps. */
+static void no_core(void)
+{
+    struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli_options o = {
+        .config = CLI_CONFIG_DEFAULT, .deadline_ms = 50000, .limit = 50};
+    const struct cli_command *c;
+    int rc, at = 1;
+
+    no_core();
+    if (argc > 2 && strcmp(argv[1], "-c") == 0) {
+        o.config = argv[2];
+        o.config_given = true;
+        at = 3;
+    }
+    if (at >= argc) {
+        (void)help();
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
+        strcmp(argv[at], "help") == 0)
+        return help();
+    if (strcmp(argv[at], "--version") == 0) {
+        (void)puts("dnsfailover " DNSFAILOVER_VERSION);
+        return CLI_DONE;
+    }
+    c = find_command(argv[at]);
+    if (c == NULL)
+        return cli_fail(CLI_USAGE,
+                        "no command \"%s\"; dnsfailover --help lists them",
+                        argv[at]);
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    rc = run_command(argc - at, argv + at, c, &o);
+    curl_global_cleanup();
+    if (fflush(stdout) != 0)
+        rc = rc == CLI_DONE ? CLI_FAILED : rc;
+    return rc;
+}

@@ -1,0 +1,269 @@
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/mem.h"
+#include "agent/cli/cli.h"
+#include "agent/engine/state.h"
+#include "agent/report/table.h"
+
+/* `status`: what the last round saw and did, from the state alone. */
+
+/* "zone|name|type|data" taken apart; the parts point into buf. */
+struct parts {
+    char *buf, *zone, *name, *type, *data;
+};
+
+static struct parts split(const char *key)
+{
+    struct parts p = {.buf = mem_strdup(key)};
+    char **to[] = {&p.name, &p.type, &p.data};
+    char *at = p.buf;
+
+    p.zone = p.buf;
+    for (size_t i = 0; i < 3; i++) {
+        at = strchr(at, '|');
+        if (at == NULL) {
+            *to[i] = p.buf + strlen(p.buf);
+            at = *to[i];
+            continue;
+        }
+        *at++ = '\0';
+        *to[i] = at;
+    }
+    return p;
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct state_value *const *a = pa, *const *b = pb;
+    struct parts x = split((*a)->key), y = split((*b)->key);
+    int c = strcmp(x.zone, y.zone);
+
+    if (c == 0)
+        c = name_compare(x.name, y.name);
+    if (c == 0)
+        c = strcmp(x.type, y.type);
+    if (c == 0)
+        c = strcmp(x.data, y.data);
+    free(x.buf);
+    free(y.buf);
+    return c;
+}
+
+static struct state_value **sorted(struct state *s, size_t *n)
+{
+    struct state_value **v = mem_array(HASH_COUNT(state_values(s)), sizeof *v);
+    struct state_value *row;
+
+    *n = 0;
+    for (row = state_values(s); row != NULL; row = row->hh.next)
+        v[(*n)++] = row;
+    qsort(v, *n, sizeof *v, by_key);
+    return v;
+}
+
+static const char *health_of(const struct state_value *v)
+{
+    return v->unknown ? "unknown" : v->healthy ? "up" : "down";
+}
+
+static const char *shown_of(const struct state_value *v)
+{
+    if (v->memory.held_off)
+        return "off (by others)";
+    return v->published ? "yes" : "no";
+}
+
+static const char *reason_of(struct state *s, const struct parts *p)
+{
+    char *key = mem_printf("%s|%s|%s", p->zone, p->name, p->type);
+    struct state_set *row;
+
+    for (row = state_sets(s); row != NULL; row = row->hh.next)
+        if (strcmp(row->key, key) == 0)
+            break;
+    free(key);
+    return row != NULL && row->reason != NULL ? row->reason : "";
+}
+
+static bool is_asked(const char *want, const struct parts *p)
+{
+    return want[0] == '\0' || name_within(p->name, want);
+}
+
+/* --- for people
+ * -------------------------------------------------------------------- */
+
+static void print_table(struct state *s, const char *want)
+{
+    static const char *const heads[] = {
+        "NAME", "TYPE", "VALUE", "HEALTH", "PUBLISHED", "LAST RESULT", NULL};
+    struct table *t = table_new(heads);
+    size_t n = 0;
+    struct state_value **v = sorted(s, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct parts p = split(v[i]->key);
+        const char *cells[] = {
+            p.name,         p.type,
+            p.data,         health_of(v[i]),
+            shown_of(v[i]), v[i]->note != NULL ? v[i]->note : ""};
+
+        if (is_asked(want, &p))
+            table_row(t, cells);
+        free(p.buf);
+    }
+    free(v);
+    if (table_rows(t) == 0)
+        (void)puts("no record is managed yet");
+    table_print(t, stdout);
+}
+
+static void print_reasons(struct state *s, const char *want)
+{
+    struct state_set *row;
+
+    for (row = state_sets(s); row != NULL; row = row->hh.next) {
+        struct parts p = split(row->key);
+
+        if (row->memory.tier != 1 && row->reason != NULL && is_asked(want, &p))
+            (void)printf("%s %s: %s\n", p.name, p.type, row->reason);
+        free(p.buf);
+    }
+}
+
+static void print_problems(struct state *s)
+{
+    struct state_problem *p;
+
+    for (p = state_problems(s); p != NULL; p = p->hh.next) {
+        char since[32];
+
+        clock_format(p->since_wall_ms, since, sizeof since);
+        (void)printf("problem since %s: %s\n", since, p->text);
+    }
+}
+
+/* --- for programs
+ * ------------------------------------------------------------------- */
+
+static void json_values(struct state *s, const char *want, cJSON *list)
+{
+    size_t n = 0;
+    struct state_value **v = sorted(s, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct parts p = split(v[i]->key);
+
+        if (is_asked(want, &p)) {
+            cJSON *o = cJSON_CreateObject();
+
+            (void)cJSON_AddStringToObject(o, "zone", p.zone);
+            (void)cJSON_AddStringToObject(o, "name", p.name);
+            (void)cJSON_AddStringToObject(o, "type", p.type);
+            (void)cJSON_AddStringToObject(o, "data", p.data);
+            (void)cJSON_AddStringToObject(o, "health", health_of(v[i]));
+            (void)cJSON_AddBoolToObject(o, "published", v[i]->published);
+            (void)cJSON_AddBoolToObject(o, "offByOthers",
+                                        v[i]->memory.held_off);
+            (void)cJSON_AddBoolToObject(o, "pending", v[i]->memory.pending);
+            (void)cJSON_AddStringToObject(o, "last",
+                                          v[i]->note != NULL ? v[i]->note : "");
+            (void)cJSON_AddStringToObject(o, "reason", reason_of(s, &p));
+            (void)cJSON_AddItemToArray(list, o);
+        }
+        free(p.buf);
+    }
+    free(v);
+}
+
+static void json_problems(struct state *s, cJSON *list)
+{
+    struct state_problem *p;
+
+    for (p = state_problems(s); p != NULL; p = p->hh.next) {
+        cJSON *o = cJSON_CreateObject();
+        char since[32];
+
+        clock_format(p->since_wall_ms, since, sizeof since);
+        (void)cJSON_AddStringToObject(o, "since", since);
+        (void)cJSON_AddStringToObject(o, "text", p->text);
+        (void)cJSON_AddItemToArray(list, o);
+    }
+}
+
+static void json_specs(struct state *s, cJSON *list)
+{
+    struct state_spec *row;
+
+    for (row = state_specs(s); row != NULL; row = row->hh.next) {
+        struct parts p = split(row->key);
+        cJSON *o = cJSON_CreateObject();
+        char good[32];
+
+        clock_format(row->good_wall_ms, good, sizeof good);
+        (void)cJSON_AddStringToObject(o, "zone", p.zone);
+        (void)cJSON_AddStringToObject(o, "owner", p.name);
+        (void)cJSON_AddStringToObject(o, "lastGood", good);
+        if (row->stale != NULL)
+            (void)cJSON_AddStringToObject(o, "stale", row->stale);
+        (void)cJSON_AddItemToArray(list, o);
+        free(p.buf);
+    }
+}
+
+static void print_json(struct state *s, const char *want)
+{
+    cJSON *o = cJSON_CreateObject();
+    char *text;
+
+    json_values(s, want, cJSON_AddArrayToObject(o, "records"));
+    json_specs(s, cJSON_AddArrayToObject(o, "specs"));
+    json_problems(s, cJSON_AddArrayToObject(o, "problems"));
+    text = cJSON_Print(o);
+    (void)puts(text != NULL ? text : "{}");
+    cJSON_free(text);
+    cJSON_Delete(o);
+}
+
+static int run(const struct cli_options *o, char *const *args)
+{
+    char want[NAME_SIZE] = "";
+    struct config *cfg;
+    struct state *s = NULL;
+    struct err e;
+    int rc;
+
+    if (args[0] != NULL && (args[1] != NULL || cli_name(args[0], want) != 0))
+        return CLI_USAGE;
+    cfg = cli_config(o);
+    if (cfg == NULL)
+        return CLI_USAGE;
+    rc = state_open(cfg->state, true, &s, &e);
+    if (rc == 0 && o->json) {
+        print_json(s, want);
+    } else if (rc == 0) {
+        print_table(s, want);
+        print_reasons(s, want);
+        print_problems(s);
+    }
+    rc = rc == 0 ? CLI_DONE
+                 : cli_fail(e.code == ERR_INPUT ? CLI_USAGE : CLI_FAILED, "%s",
+                            e.msg);
+    state_close(s);
+    config_free(cfg);
+    return rc;
+}
+
+const struct cli_command cli_status = {
+    "status",
+    "[NAME]",
+    "what the last round saw and did",
+    "A table of the managed records (of NAME and below), and the problems "
+    "that\n"
+    "stand. Read from the state: asks nobody.",
+    "cJh",
+    run};
