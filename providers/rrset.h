@@ -22,7 +22,8 @@ struct rr_value {
 struct rrset {
     char name[NAME_SIZE]; /* canonical */
     enum rr_type type;
-    uint32_t ttl_s; /* of the enabled values; the smallest */
+    uint32_t ttl_s; /* the smallest of the enabled values; of all values while
+                       none is enabled */
     struct rr_value *values;
     size_t n, cap;
 };
@@ -30,6 +31,9 @@ struct rrset {
 struct rrset_list {
     struct rrset *sets;
     size_t n, cap;
+    size_t *index; /* hash of (name, type) to place + 1; kept by
+                      rrset_list_add, nobody else's business */
+    size_t nindex;
 };
 
 const char *rr_type_name(enum rr_type t); /* "A", "AAAA", "CNAME", "TXT" */

@@ -1,0 +1,162 @@
+#ifndef PROVIDERS_MASTERFILE_IMPL_H
+#define PROVIDERS_MASTERFILE_IMPL_H
+
+#include "providers/masterfile.h"
+
+/* What the masterfile_*.c files share; nobody else includes it. */
+
+#define MASTERFILE_MARK ";dnsfailover"
+#define MASTERFILE_NAME_MAX 1100 /* 255 bytes, each written as \DDD */
+
+enum { MF_OTHER = 0, MF_SOA = 6, MF_RRSIG = 46, MF_NSEC = 47 }; /* + rr_type */
+
+struct masterfile_span {
+    uint32_t off, len; /* in the item's text */
+};
+
+enum masterfile_kind {
+    MF_RECORD,
+    MF_OFF,      /* a record that we switched off; main file only */
+    MF_GENERATE, /* a $GENERATE line */
+};
+enum masterfile_ttl {
+    MF_TTL_TOKEN,   /* written in the record */
+    MF_TTL_DEFAULT, /* from $TTL or the SOA */
+    MF_TTL_LAST,    /* from the record before (RFC 1035 5.1) */
+    MF_TTL_NOTE,    /* of MF_OFF: kept in its comment */
+};
+
+struct masterfile_item {
+    const char *text; /* whole lines as they stand when switched on */
+    uint32_t len;
+    uint32_t raw_off, raw_len; /* whole lines in their file */
+    uint32_t line, file;       /* file: index of files */
+    uint8_t kind, ttl_from;
+    bool has_default;                       /* a $TTL holds here */
+    bool noted_owner, lent_owner, lent_ttl; /* MF_OFF */
+    uint16_t type;                          /* of the IN class, or MF_OTHER */
+    uint32_t ttl;
+    const char *owner, *origin; /* absolute, lower case */
+    uint32_t head; /* where a TTL is put: the first token after the owner */
+    struct masterfile_span owner_tok; /* len 0: from above */
+    struct masterfile_span ttl_tok, type_tok, rdata, serial;
+    uint32_t ntokens; /* of rdata */
+};
+
+/* A $GENERATE line taken apart; text of its item. */
+struct masterfile_generate {
+    size_t item;
+    uint64_t start, stop, step;
+    const char *lhs, *rhs; /* in the arena */
+};
+
+/* One read of a file: an $INCLUDE that is met twice is two. */
+struct masterfile_file {
+    const char *path, *text;
+    char *owned; /* NULL for the main text */
+    size_t len;
+    uint32_t parent, depth;
+};
+
+struct masterfile {
+    const char *zone;
+    struct arena *arena;
+    struct masterfile_file *files; /* 0: the main one */
+    size_t nfiles, files_cap, bytes;
+    struct masterfile_item *items; /* in the order of reading */
+    size_t n, cap;
+    struct masterfile_generate *gens;
+    size_t ngens, gens_cap;
+    size_t soa; /* index of items */
+    uint32_t serial;
+};
+
+/* --- masterfile_token.c --- */
+struct masterfile_lexer {
+    const char *s;
+    size_t len, pos;
+    uint32_t line, depth;
+};
+struct masterfile_token {
+    size_t off, len; /* without the quotes */
+    bool quoted;
+};
+/* The next token of a record.
+ * returns 1, 0 at the record's end (its newline taken), -1 with e set
+ * (ERR_INPUT, without place). source: RFC 1035 5.1 */
+MUST_CHECK int masterfile_next(struct masterfile_lexer *l,
+                               struct masterfile_token *t, struct err *e);
+/* "3600", "1h30m". source: BIND 9 ARM, "Setting TTLs" */
+bool masterfile_ttl_parse(const char *s, size_t n, uint32_t *out);
+/* A name token as absolute lower-case text; escapes of plain bytes undone,
+ * others as \DDD. returns it (in a), or NULL: too long. */
+const char *masterfile_name(struct arena *a, const char *s, size_t n,
+                            const char *origin);
+
+bool masterfile_is_word(const char *s, size_t n, const char *word);
+uint16_t masterfile_type_of(const char *s, size_t n);
+bool masterfile_type_is_ours(uint16_t type); /* A, AAAA, CNAME */
+/* 1: the Internet class, 2: another one, 0: no class */
+int masterfile_class_of(const char *s, size_t n);
+
+/* --- masterfile.c --- */
+/* The canonical text of an item's data (heap). */
+char *masterfile_data(const struct masterfile_item *it);
+
+/* --- masterfile_generate.c --- */
+/* Takes the tokens after $GENERATE apart and adds the line to m.
+ * returns 0, or -1 with e set (ERR_INPUT) */
+MUST_CHECK int masterfile_generate_add(struct masterfile *m,
+                                       struct masterfile_lexer *l,
+                                       struct masterfile_item *it,
+                                       struct err *e);
+/* Calls cb for each record that $GENERATE lines make at name: it — the line,
+ * data — canonical, heap, cb's to free. Costs nothing per step of the range.
+ * returns 0, or -1 with e set (ERR_LIMIT) */
+typedef void masterfile_generate_cb(void *arg, const struct masterfile_item *it,
+                                    char *data);
+MUST_CHECK int masterfile_generate_each(const struct masterfile *m,
+                                        const char *name,
+                                        masterfile_generate_cb *cb, void *arg,
+                                        struct err *e);
+
+/* --- masterfile_plan.c --- */
+struct masterfile_fresh {
+    const char *name, *data;
+    enum rr_type type;
+    int64_t ttl_s; /* -1: none */
+    size_t after;  /* index of items; SIZE_MAX: the end of the file */
+};
+#define MASTERFILE_TTL_KEEP INT64_MIN
+struct masterfile_step { /* one per item */
+    bool active;
+    int64_t ttl_s; /* MASTERFILE_TTL_KEEP: as it is */
+};
+struct masterfile_plan {
+    struct arena *arena;
+    struct masterfile_step *steps;
+    struct masterfile_fresh *fresh; /* by after, then order of changes */
+    size_t nfresh;
+    bool changed;
+};
+/* results: DONE, or FAILED and SKIPPED where the plan leaves it out */
+void masterfile_plan_make(const struct masterfile *m, const struct change *v,
+                          size_t n, struct change_result *results,
+                          struct masterfile_plan *out);
+void masterfile_plan_fini(struct masterfile_plan *p);
+
+/* --- masterfile_verify.c --- */
+/* What must stand in the new text, in order. */
+struct masterfile_want {
+    const struct masterfile_item *item;   /* NULL: fresh */
+    const struct masterfile_fresh *fresh; /* NULL: item */
+    bool active;
+    uint32_t ttl;
+};
+/* Reads text again and compares. returns 0, or -1 with e set (ERR_BUG) */
+MUST_CHECK int masterfile_verify(const struct masterfile *m,
+                                 const struct masterfile_want *want, size_t n,
+                                 uint32_t serial, const struct buf *text,
+                                 struct err *e);
+
+#endif
