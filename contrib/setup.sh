@@ -111,6 +111,7 @@ allow_starts() {
 # A server that came with this call must not come up at the next boot either.
 disable() {
     for s in $new_servers; do
+        have "${s%%:*}" || continue
         unit=${s#*:}
         if command -v systemctl >/dev/null 2>&1; then
             systemctl disable "$unit.service" >/dev/null 2>&1 || true
@@ -156,7 +157,7 @@ new_servers=
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-trap 'allow_starts; rm -f "$log"' EXIT
+trap 'allow_starts; disable; rm -f "$log"' EXIT
 
 # One at a time: the second would lose its policy when the first is done.
 exec 9>/run/dnsfailover-setup.lock
@@ -200,6 +201,4 @@ install || {
         die 'apt-get install failed; its last messages are above'
     }
 }
-allow_starts
-disable
-say 'done'
+say 'installed'

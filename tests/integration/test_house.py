@@ -338,6 +338,8 @@ STUBS = {
             exit 0 ;;
         esac
         cat /usr/sbin/policy-rc.d >"$STUB/policy" 2>&1
+        [ ! -e "$STUB/slow" ] || { touch "$STUB/busy"; sleep 2; }
+        for p; do echo "$p"; done >>"$STUB/installed"
         exit "$(cat "$STUB/status")" """,
     "apt-cache": """\
         for p; do
@@ -377,7 +379,7 @@ class Setup:
     def run(self, what):
         script = (
             f'mount --bind "{self.sbin}" /usr/sbin && '
-            f'mount -t tmpfs none /run && exec sh contrib/setup.sh {what}'
+            f'mount -t tmpfs none /run || exit 1; sh contrib/setup.sh {what}'
         )
         return run(
             shutil.which("unshare"), "-m", "sh", "-c", script, cwd=self.root,
@@ -409,9 +411,7 @@ def test_setup_denies_starts_for_one_call(setup):
 
 
 def test_setup_with_all_there_is_silent(setup):
-    got = setup.run("test")
-    names = got.stdout.split("installing: ")[1].split("\n")[0].split()
-    setup.write("installed", "\n".join(names) + "\n")
+    assert setup.run("test").returncode == 0
     (setup.path / "calls").unlink()
     got = setup.run("test")
     assert (got.returncode, got.stdout, setup.read("calls")) == (0, "", "")
@@ -433,6 +433,7 @@ def test_setup_keeps_a_policy_of_the_system(setup):
     assert got.returncode == 0, got.stdout
     assert "the system's own" in setup.read("policy")
     assert "the system's own" in policy.read_text()
+    setup.write("installed", "")
     policy.write_text("#!/bin/sh\nexit 0 # starts everything\n")
     (setup.path / "policy").unlink()
     got = setup.run("test")
@@ -448,6 +449,17 @@ def test_setup_removes_the_policy_when_apt_fails(setup):
     assert got.returncode == 1
     assert "apt-get install failed" in got.stdout
     assert list(setup.sbin.iterdir()) == []
+
+
+def test_setup_that_is_ended_cleans_up(setup):
+    setup.write("slow", "")
+    got = setup.run(
+        'test & p=$!; until [ -e "$STUB/busy" ]; do sleep 0.05; done; '
+        "kill -TERM $p; wait $p"
+    )
+    assert got.returncode == 143, got.stdout
+    assert list(setup.sbin.iterdir()) == []
+    assert "disable named.service" in setup.read("systemctl")
 
 
 def test_setup_brings_no_mail_server(setup):
