@@ -7,6 +7,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/loop.h"
 #include "agent/base/mem.h"
+#include "agent/engine/txt.h"
 #include "resolver/resolver.h"
 
 #define ANSWER_MS 15000
@@ -95,22 +96,7 @@ static void on_txt(void *arg, const struct resolver_txt *t)
 
     l->err = t->err;
     l->ntxts = t->outcome == RESOLVER_FOUND ? t->ntxts : 0;
-    l->txts = arena_array(l->arena, l->ntxts, sizeof *l->txts);
-    for (size_t i = 0; i < l->ntxts; i++) {
-        const struct message_txt *from = &t->txts[i];
-        struct spec_string *to =
-            arena_array(l->arena, from->nstrings, sizeof *to);
-
-        for (size_t k = 0; k < from->nstrings; k++) {
-            char *data = arena_alloc(l->arena, from->strings[k].len + 1);
-
-            memcpy(data, from->strings[k].data, from->strings[k].len);
-            to[k].data = data;
-            to[k].len = from->strings[k].len;
-        }
-        l->txts[i].strings = to;
-        l->txts[i].nstrings = from->nstrings;
-    }
+    l->txts = txt_copy(l->arena, t->txts, l->ntxts);
     l->done = true;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "agent/engine/round_internal.h"
+#include "agent/engine/txt.h"
 
 /* Second stage: which owners have a spec, and the text of each, always from
  * the zone's authoritative servers. */
@@ -45,28 +46,6 @@ static void list_owner(struct round_zone *z, const char *name)
 
 /* --- text
  * --------------------------------------------------------------------- */
-
-static void copy_txts(struct round_owner *o, const struct resolver_txt *t)
-{
-    struct arena *a = o->zone->round->arena;
-
-    o->txts = arena_array(a, t->ntxts, sizeof *o->txts);
-    o->ntxts = t->ntxts;
-    for (size_t i = 0; i < t->ntxts; i++) {
-        const struct message_txt *from = &t->txts[i];
-        struct spec_string *to = arena_array(a, from->nstrings, sizeof *to);
-
-        for (size_t k = 0; k < from->nstrings; k++) {
-            char *data = arena_alloc(a, from->strings[k].len + 1);
-
-            memcpy(data, from->strings[k].data, from->strings[k].len);
-            to[k].data = data;
-            to[k].len = from->strings[k].len;
-        }
-        o->txts[i].strings = to;
-        o->txts[i].nstrings = from->nstrings;
-    }
-}
 
 /* trust = ad: what the authoritative servers gave must be what the
  * validating resolver gives with the AD bit. */
@@ -121,7 +100,8 @@ static void on_txt(void *arg, const struct resolver_txt *t)
     o->err = t->err;
     o->asked = true;
     if (t->outcome == RESOLVER_FOUND)
-        copy_txts(o, t);
+        o->txts = txt_copy(r->arena, t->txts, t->ntxts);
+    o->ntxts = t->outcome == RESOLVER_FOUND ? t->ntxts : 0;
     if (r->cfg->trust_ad && t->outcome != RESOLVER_FAILED) {
         (void)snprintf(name, sizeof name, "_failover.%s", o->name);
         round_begin(r);
@@ -237,7 +217,7 @@ static void list_apex_names(struct round_zone *z)
         return;
     if (z->apex->outcome != RESOLVER_FOUND && z->apex->row != NULL &&
         z->apex->row->texts != NULL)
-        txts = round_txt_parse(z->round->arena, z->apex->row->texts, &n);
+        txts = txt_parse(z->round->arena, z->apex->row->texts, &n);
     if (n == 0 || spec_parse(txts, n, &ctx, &apex, &e) != 0)
         return;
     for (size_t i = 0; i < apex->nnames; i++)

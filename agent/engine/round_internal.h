@@ -138,8 +138,5 @@ void round_verify(struct round *r);     /* round_verify.c */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name);
 void round_fail_zone(struct round_zone *z, const char *key,
                      const struct err *e);
-/* DNS presentation form of TXT records, one a line, and back. Heap. */
-char *round_txt_print(const struct spec_txt *txts, size_t n);
-struct spec_txt *round_txt_parse(struct arena *a, const char *text, size_t *n);
 
 #endif
