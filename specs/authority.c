@@ -52,8 +52,8 @@ static const char *refusal(struct arena *a, const struct spec_claim *lost,
 
     return arena_printf(a,
                         "_failover.%.*s %s: %s %s is claimed by _failover.%.*s "
-                        "too; that one is nearer and holds it, this claim has "
-                        "no effect",
+                        "too, which comes before this one; this claim has no "
+                        "effect",
                         n, lost->spec->owner, pointer(lost->set),
                         lost->set->name, spec_type_name(lost->set->type), m,
                         won->spec->owner);
