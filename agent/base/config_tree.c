@@ -187,11 +187,10 @@ static cfg_opt_t section_opt(const char *name, cfg_opt_t *opts, bool title)
 static cfg_opt_t *make_opts(struct arena *a, const struct opt_spec *spec,
                             size_t n, size_t spare)
 {
-    static char at_default[] = "at";
     cfg_opt_t *o = arena_array(a, n + spare + 2, sizeof *o);
 
     o[0] = value_opt(CONFIG_AT, false);
-    o[0].def.parsed = at_default;
+    o[0].def.parsed = arena_strdup(a, "at");
     for (size_t i = 0; i < n; i++)
         o[1 + i] = value_opt(spec[i].name, spec[i].list);
     return o;
