@@ -12,7 +12,8 @@
 #include "agent/base/duration.h"
 #include "agent/base/mem.h"
 
-#define TERM_MS 1000  /* from SIGTERM to SIGKILL, and from there to giving up  \
+#define TERM_MS                                                                \
+    1000              /* from SIGTERM to SIGKILL, and from there to giving up  \
                        */
 #define DRAIN_MS 200  /* for output that comes after the command's own end */
 #define LINE_SIZE 240 /* of the last line that goes into the error */
