@@ -384,10 +384,9 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
 {
     struct memory_value *m = v->memory;
 
-    if (unknown) {
-        m->uncertain = true;
+    m->uncertain = unknown;
+    if (unknown)
         return;
-    }
     if (v->publish) {
         m->created = m->created || !v->present;
         m->held_off = false;

@@ -110,8 +110,7 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
     char key[NAME_SIZE + 96];
 
     (void)snprintf(key, sizeof key, "write %s %.60s", ps->name, v->data);
-    if (res->state == CHANGE_UNKNOWN)
-        plan_done(ps, v, z->plan.now_ms, true);
+    v->memory->uncertain = res->state == CHANGE_UNKNOWN;
     round_problem(z->round, z->name, key, "%s (%s) could not be %s: %s%s",
                   ps->name, v->data, v->publish ? "published" : "withdrawn",
                   why,
@@ -146,12 +145,9 @@ static void on_applied(void *arg, const struct provider_apply *a)
     round_end(r);
 }
 
-static void apply_zone(struct round_zone *z)
+static void prepare_zone(struct round_zone *z)
 {
     struct round *r = z->round;
-    struct change_set set = {.zone = z->name,
-                             .create = z->cfg->create,
-                             .comment = "dnsfailover: health checks"};
     size_t most = 0;
 
     for (size_t s = 0; s < z->plan.nsets; s++)
@@ -164,14 +160,39 @@ static void apply_zone(struct round_zone *z)
         collect(z, s, true);
         collect(z, s, false);
     }
-    set.v = z->changes;
-    set.n = z->nchanges;
-    round_begin(r);
+    for (size_t i = 0; i < z->nchanges; i++)
+        z->plan.sets[z->refs[i].set]
+            .values[z->refs[i].value]
+            .memory->uncertain = true;
+}
+
+/* A run that is ended between the write and its save must not take its own
+ * change for somebody else's: what is about to be written is saved as
+ * uncertain first. A full disk is told, but stops no failover. */
+static void save_intent(struct round *r)
+{
+    struct err e;
+
+    if (state_save(r->state, &e) != 0)
+        round_problem(r, "", "state", "%s", e.msg);
+}
+
+static void apply_zone(struct round_zone *z)
+{
+    struct change_set set = {.zone = z->name,
+                             .v = z->changes,
+                             .n = z->nchanges,
+                             .create = z->cfg->create,
+                             .comment = "dnsfailover: health checks"};
+
+    round_begin(z->round);
     z->provider->ops->apply(z->provider, &set, on_applied, z);
 }
 
 void round_apply(struct round *r)
 {
+    size_t changes = 0;
+
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
 
@@ -180,8 +201,15 @@ void round_apply(struct round *r)
         if (r->o->plan_only || z->cfg->observe)
             tell_zone(z);
         else
-            apply_zone(z);
+            prepare_zone(z);
+        changes += z->nchanges;
     }
+    if (changes == 0)
+        return;
+    save_intent(r);
+    for (size_t i = 0; i < r->nzones; i++)
+        if (r->zones[i]->nchanges > 0)
+            apply_zone(r->zones[i]);
     /* What is half written is brought to its end, past the deadline too. */
     if (r->waiting > 0 &&
         !loop_wait(r->loop, &r->idle, r->end_ms + WRITE_GRACE_MS))

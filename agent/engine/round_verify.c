@@ -42,6 +42,7 @@ static bool answer_has(const struct resolver_answer *answer,
                        const struct plan_set *ps, const char *data)
 {
     struct addr want, have[64];
+    uint32_t ttl_s = 0;
     size_t n;
 
     if (answer->outcome != RESOLVER_FOUND)
@@ -55,7 +56,7 @@ static bool answer_has(const struct resolver_answer *answer,
     if (addr_parse(data, &want) != 0)
         return false;
     n = message_addrs(answer->message, ps->name, rr_number(ps->type), have, 64,
-                      NULL);
+                      &ttl_s);
     for (size_t i = 0; i < n && i < 64; i++)
         if (addr_equal(&have[i], &want))
             return true;

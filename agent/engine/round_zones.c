@@ -49,6 +49,10 @@ static void on_closed(void *arg)
 
 void round_close_providers(struct round *r)
 {
+    /* A call that never came back may still use its instance: then the
+     * process ends without closing, and the session by its own age. */
+    if (r->waiting > 0 && !loop_wait(r->loop, &r->idle, r->end_ms + 1000))
+        return;
     for (size_t i = 0; i < r->cfg->nproviders; i++) {
         struct provider *p = r->providers[i].instance;
 
