@@ -38,18 +38,23 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 
 int err_wrap(struct err *e, const char *fmt, ...)
 {
-    char old[ERR_MSG_SIZE];
+    char context[ERR_MSG_SIZE];
+    size_t n, rest;
     va_list ap;
-    int n;
 
     if (e == NULL)
         return -1;
-    memcpy(old, e->msg, sizeof old);
     va_start(ap, fmt);
-    n = vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    (void)vsnprintf(context, sizeof context - 2, fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof e->msg)
-        (void)snprintf(e->msg + n, sizeof e->msg - (size_t)n, ": %s", old);
+    n = strlen(context);
+    memcpy(context + n, ": ", 2);
+    n += 2;
+    /* What does not fit is cut at the end. */
+    rest = strnlen(e->msg, sizeof e->msg - 1 - n);
+    memmove(e->msg + n, e->msg, rest);
+    memcpy(e->msg, context, n);
+    e->msg[n + rest] = '\0';
     one_line(e->msg);
     return -1;
 }
