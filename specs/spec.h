@@ -122,8 +122,9 @@ struct spec_context {
     size_t max_targets;    /* agent's limit; 0: none */
 };
 
-/* The text begins with none of [ { " (after joining): it is another tool's
- * TXT record and no business of ours. */
+/* The text begins with none of [ { " (after joining; blanks and a byte order
+ * mark before them do not count, so that their author hears of them): it is
+ * another tool's TXT record and no business of ours. */
 bool spec_is_foreign(const struct spec_txt *txt);
 
 /* Reads all TXT records of one owner as one spec: foreign ones are skipped,
@@ -143,7 +144,8 @@ MUST_CHECK int spec_parse(const struct spec_txt *txts, size_t n,
 void spec_free(struct spec *s);
 
 /* The same for a text from a file or standard input (lint). The owner's
- * text as one document; JSON, escaped or bare. */
+ * text as one document; JSON, escaped or bare. A text that would be foreign
+ * in DNS is ERR_INPUT here. */
 MUST_CHECK int spec_parse_text(const char *text, size_t len,
                                const struct spec_context *ctx,
                                struct spec **spec, struct err *e);
