@@ -39,12 +39,14 @@ struct edit {
     struct err *e;
 };
 
-/* How an owner is written under an origin. */
-static const char *owner_text(struct arena *a, const char *owner,
-                              const char *origin)
+/* How an item's owner is written: as it was, where that says the same. */
+static const char *owner_text(struct arena *a, const struct masterfile_item *it)
 {
+    const char *owner = it->owner, *origin = it->origin;
     size_t n = strlen(owner), o = strlen(origin);
 
+    if (it->spelled != NULL && strcmp(it->spelled_origin, origin) == 0)
+        return arena_strndup(a, it->spelled, it->spelled_len);
     if (strcmp(owner, origin) == 0)
         return "@";
     if (o > 1 && n > o + 1 && strcmp(owner + n - o, origin) == 0 &&
@@ -62,7 +64,6 @@ static bool is_blank(char c)
 static void set_base(struct edit *x, size_t i, struct out *o)
 {
     const struct masterfile_item *it = &x->m->items[i], *p;
-    const char *text;
 
     o->base_owner = it->owner_tok.len > 0;
     o->base_ttl = it->ttl_tok.len > 0;
@@ -71,12 +72,9 @@ static void set_base(struct edit *x, size_t i, struct out *o)
     p = &x->m->items[i - 1];
     if (p->kind != MF_OFF)
         return;
-    if (p->lent_owner && o->base_owner) {
-        text = owner_text(x->arena, it->owner, it->origin);
-        o->base_owner = strlen(text) != it->owner_tok.len ||
-                        memcmp(text, it->text, it->owner_tok.len) != 0 ||
+    if (p->lent_owner && o->base_owner)
+        o->base_owner = strcmp(p->owner, it->owner) != 0 ||
                         !is_blank(it->text[it->owner_tok.len]);
-    }
     if (p->lent_ttl && o->base_ttl && !it->has_default)
         o->base_ttl = it->ttl_tok.off != it->head ||
                       !is_blank(it->text[it->ttl_tok.off + it->ttl_tok.len]);
@@ -217,7 +215,7 @@ static void render_lines(struct edit *x, const struct masterfile_item *it,
     uint32_t at = 0, ttl_at = it->ttl_tok.off, ttl_len = it->ttl_tok.len;
 
     if (o->owner == OWNER_WRITE)
-        buf_str(b, owner_text(x->arena, it->owner, it->origin));
+        buf_str(b, owner_text(x->arena, it));
     else if (o->owner == OWNER_DROP)
         at = it->owner_tok.len;
     if (o->ttl == TTL_WRITE && ttl_len > 0) {

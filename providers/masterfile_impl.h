@@ -37,6 +37,10 @@ struct masterfile_item {
     uint16_t type;                          /* of the IN class, or MF_OTHER */
     uint32_t ttl;
     const char *owner, *origin; /* absolute, lower case */
+    /* How the owner was written, here or above, and under which origin; NULL:
+     * not known. */
+    const char *spelled, *spelled_origin;
+    uint32_t spelled_len;
     uint32_t head; /* where a TTL is put: the first token after the owner */
     struct masterfile_span owner_tok; /* len 0: from above */
     struct masterfile_span ttl_tok, type_tok, rdata, serial;

@@ -14,7 +14,8 @@
  * through $INCLUDE, as BIND has it. */
 struct place {
     const char *origin, *owner;
-    uint32_t file;
+    const char *spelled, *spelled_origin; /* of owner */
+    uint32_t spelled_len, file;
 };
 struct scan {
     struct masterfile *m;
@@ -190,7 +191,13 @@ static int scan_record(struct scan *s, struct place *p,
         p->owner = owner_of(s, l->s + owner->off, owner->len, p->origin);
         if (p->owner == NULL)
             return -1;
+        p->spelled = it->text + it->owner_tok.off;
+        p->spelled_len = it->owner_tok.len;
+        p->spelled_origin = p->origin;
     }
+    it->spelled = p->spelled;
+    it->spelled_len = p->spelled_len;
+    it->spelled_origin = p->spelled_origin;
     it->owner = p->owner;
     it->origin = p->origin;
     if (take_record(s, l, it, &min) != 0)
@@ -416,8 +423,15 @@ static void scan_off(struct scan *s, const struct place *p,
         it.owner = masterfile_name(s->m->arena, l.s + t.off, t.len, p->origin);
         it.owner_tok = (struct masterfile_span){
             (uint32_t)t.off - t.quoted, (uint32_t)t.len + 2u * t.quoted};
-    } else if (it.owner == NULL) {
+        it.spelled = it.text + it.owner_tok.off;
+        it.spelled_len = it.owner_tok.len;
+        it.spelled_origin = p->origin;
+    } else if (it.owner == NULL ||
+               (p->owner != NULL && strcmp(it.owner, p->owner) == 0)) {
         it.owner = p->owner;
+        it.spelled = p->spelled;
+        it.spelled_len = p->spelled_len;
+        it.spelled_origin = p->spelled_origin;
     }
     if (it.owner == NULL || take_record(s, &l, &it, &min) != 0 ||
         l.pos != l.len || !masterfile_type_is_ours(it.type))

@@ -1,0 +1,28 @@
+#include "providers/provider.h"
+
+#include <string.h>
+
+const struct provider_ops *const providers[] = {
+    &provider_zonefile,
+    &provider_ispconfig,
+    NULL,
+};
+
+const struct provider_ops *provider_find(const char *type)
+{
+    for (size_t i = 0; providers[i] != NULL; i++)
+        if (strcmp(providers[i]->type, type) == 0)
+            return providers[i];
+    return NULL;
+}
+
+void provider_skip_after(const struct change_set *set, size_t failed,
+                         struct change_result *results)
+{
+    if (failed >= set->n || set->v[failed].op != CHANGE_PUBLISH)
+        return;
+    for (size_t i = failed + 1; i < set->n; i++)
+        if (set->v[i].set == set->v[failed].set &&
+            set->v[i].op == CHANGE_WITHDRAW)
+            results[i].state = CHANGE_SKIPPED;
+}

@@ -1,0 +1,47 @@
+#ifndef PROVIDERS_ZONEFILE_IMPL_H
+#define PROVIDERS_ZONEFILE_IMPL_H
+
+#include "providers/masterfile.h"
+#include "providers/provider.h"
+#include "providers/zonefile_disk.h"
+
+/* What zonefile.c and zonefile_apply.c share; nobody else includes it. */
+
+struct zonefile {
+    struct provider base; /* first */
+    struct provider_env env;
+    char *name;           /* its title in the configuration file */
+    char *file;           /* template with {zone} */
+    char *check, *reload; /* command templates; NULL: none */
+    char *include_dir;    /* NULL: the zone file's */
+    int64_t timeout_ms, serial_timeout_ms;
+    size_t running; /* calls under way */
+    provider_close_cb *close_cb;
+    void *close_arg;
+};
+
+/* The zone file read and taken apart. */
+struct zonefile_zone {
+    char *path; /* as configured, {zone} put in */
+    struct zonefile_copy copy;
+    struct masterfile *m;
+};
+/* returns 0, or -1 with e set; fini after both */
+MUST_CHECK int zonefile_zone_load(const struct zonefile *z, const char *zone,
+                                  struct zonefile_zone *out, struct err *e);
+void zonefile_zone_fini(struct zonefile_zone *f);
+
+/* Where commands run and relative $INCLUDEs start. */
+const char *zonefile_work_dir(const struct zonefile *z,
+                              const struct zonefile_copy *c);
+/* zone without its final dot, heap; "." stays. */
+char *zonefile_plain_zone(const char *zone);
+
+/* To be called first and last by each call that answers later. */
+void zonefile_enter(struct zonefile *z);
+void zonefile_leave(struct zonefile *z);
+
+void zonefile_apply(struct provider *p, const struct change_set *set,
+                    provider_apply_cb *cb, void *arg);
+
+#endif
