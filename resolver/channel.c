@@ -133,7 +133,7 @@ static void on_socket_state(void *data, ares_socket_t fd, int rd, int wr)
 static int open_ares(struct channel *c, enum channel_kind kind,
                      int64_t timeout_ms, int tries)
 {
-    static char lookups[] = "b"; /* no hosts file */
+    char lookups[] = "b"; /* no hosts file; copied like all of o */
     struct in_addr nobody = {0};
     struct ares_options o = {0};
     int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |

@@ -46,7 +46,7 @@ struct server {
     struct channel *channels[3]; /* by enum channel_kind; NULL: not needed */
     bool plain;                  /* does not know EDNS */
     unsigned in_flight;
-    uint64_t answers; /* so far */
+    uint64_t answers[2]; /* so far, over UDP and over TCP */
     struct query *waiting;
     struct server *prev, *next;
 };
@@ -118,13 +118,19 @@ static void finish(struct query *q)
         p->timer = loop_timer_start(p->loop, 0, deliver, p);
 }
 
+/* How many answers the query's server has given over its transport. */
+static uint64_t *answers_of(const struct query *q)
+{
+    return &q->server->answers[q->kind == CHANNEL_TCP];
+}
+
 static void on_answer(void *arg, int status, const uint8_t *wire, size_t len)
 {
     struct query *q = arg;
 
     q->status = status;
     if (status == ARES_SUCCESS && wire != NULL) {
-        q->server->answers++;
+        ++*answers_of(q);
         q->wire = mem_alloc(len > 0 ? len : 1);
         q->len = len;
         memcpy(q->wire, wire, len);
@@ -146,7 +152,7 @@ static void send_query(struct query *q)
     size_t len;
     uint16_t id;
 
-    q->answers_before = s->answers;
+    q->answers_before = *answers_of(q);
     q->edns = q->edns && !s->plain;
     if ((q->edns ? message_query : message_query_plain)(
             q->name, q->type, q->rd, q->ad, &wire, &len, &q->err) != 0)
@@ -235,7 +241,7 @@ static void send_again(struct query *q, enum channel_kind kind, bool edns)
 static bool worth_another_try(const struct query *q)
 {
     return q->kind == CHANNEL_TCP && q->status == ARES_ECONNREFUSED &&
-           q->resends < RESENDS && q->server->answers > q->answers_before;
+           q->resends<RESENDS && * answers_of(q)> q->answers_before;
 }
 
 /* Sends q again where its answer asks for that. m: NULL, not decodable. */
@@ -290,7 +296,7 @@ static void give_up_waiting(const struct query *q)
     struct server *s = q->server;
 
     if (q->status != ARES_ETIMEOUT || q->kind == CHANNEL_TCP ||
-        s->answers > q->answers_before)
+        *answers_of(q) > q->answers_before)
         return;
     while (s->waiting != NULL) {
         struct query *w = s->waiting;

@@ -75,7 +75,7 @@ static void test_names(void **state)
                           RECORDS(SOA_1, "e.test. 60 IN NS ns.",
                                   "_failover.www.e.test. 60 IN TXT a",
                                   "_failover.www.e.test. 60 IN TXT b",
-                                  "_failover.child.e.test. 60 IN TXT sibling",
+                                  "_failover.child.e.test. 60 IN TXT childs",
                                   "_failover.x.child.e.test. 60 IN TXT below",
                                   "_failover.e.test. 60 IN TXT apex"),
                           0, &done, &e),
