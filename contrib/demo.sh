@@ -20,6 +20,8 @@ zone=example.org
 name=www.$zone
 both='127.0.0.2 127.0.0.3'
 wait_s=10
+: "${TMPDIR:=/tmp}"
+export TMPDIR
 
 dir=
 pids=
@@ -113,7 +115,8 @@ command -v $server_program >/dev/null || fail "$server_program is not installed"
 
 began_s=$(date +%s)
 # The path of a socket must be short.
-dir=$(TMPDIR=/tmp mktemp -d) || fail 'no temporary folder'
+[ ${#TMPDIR} -le 60 ] || TMPDIR=/tmp
+dir=$(mktemp -d) || fail 'no temporary folder'
 cd "$dir" || exit 1
 mkdir bin
 ln -s "$program" bin/dnsfailover
