@@ -90,20 +90,40 @@ void round_note(struct round *r, const char *zone, const char *fmt, ...)
     round_tell(r, ROUND_NOTE, zone, "", "", "", false, text);
 }
 
+static void tell_problem(struct round *r, const char *zone, const char *key,
+                         bool minor, const char *text)
+{
+    char *full = mem_printf("%s|%s", zone, key);
+
+    if (state_problem(r->state, full, minor, text))
+        round_tell(r, ROUND_PROBLEM, zone, "", "", "", false, text);
+    else
+        round_detail(r, zone, "%s", text);
+    free(full);
+}
+
 void round_problem(struct round *r, const char *zone, const char *key,
                    const char *fmt, ...)
 {
-    char text[ERR_MSG_SIZE], full[600];
+    char text[ERR_MSG_SIZE];
     va_list ap;
 
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    (void)snprintf(full, sizeof full, "%s|%s", zone, key);
-    if (state_problem(r->state, full, text))
-        round_tell(r, ROUND_PROBLEM, zone, "", "", "", false, text);
-    else
-        round_detail(r, zone, "%s", text);
+    tell_problem(r, zone, key, false, text);
+}
+
+void round_warn(struct round *r, const char *zone, const char *key,
+                const char *fmt, ...)
+{
+    char text[ERR_MSG_SIZE];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    tell_problem(r, zone, key, true, text);
 }
 
 static void count_problems(struct round *r)
@@ -112,7 +132,7 @@ static void count_problems(struct round *r)
 
     for (p = state_problems(r->state); p != NULL; p = p->hh.next) {
         if (p->used) {
-            r->result.problems++;
+            r->result.problems += !p->minor;
         } else {
             char *zone = mem_strndup(p->key, strcspn(p->key, "|"));
 

@@ -113,6 +113,9 @@ void round_note(struct round *r, const char *zone, const char *fmt, ...)
  * key: what it is about, within the zone ("" for the agent) */
 void round_problem(struct round *r, const char *zone, const char *key,
                    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same for what people should look at although nothing failed. */
+void round_warn(struct round *r, const char *zone, const char *key,
+                const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void round_tell(struct round *r, enum round_kind kind, const char *zone,
                 const char *name, const char *type, const char *data,
                 bool publish, const char *text);

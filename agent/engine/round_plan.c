@@ -108,15 +108,15 @@ static void problem_of_value(struct round_zone *z, const struct plan_set *ps,
     (void)snprintf(key, sizeof key, "hands %s %s %.60s", ps->name, type,
                    v->data);
     if (v->memory->held_off)
-        round_problem(z->round, z->name, key,
-                      "%s (%s) is healthy, but was switched off by somebody "
-                      "else: it stays off until it goes down and up again",
-                      ps->name, v->data);
+        round_warn(z->round, z->name, key,
+                   "%s (%s) is healthy, but was switched off by somebody "
+                   "else: it stays off until it goes down and up again",
+                   ps->name, v->data);
     else if (v->reclaim_held)
-        round_problem(z->round, z->name, key,
-                      "%s (%s) is switched on by somebody else again and "
-                      "again: left on now",
-                      ps->name, v->data);
+        round_warn(z->round, z->name, key,
+                   "%s (%s) is switched on by somebody else again and "
+                   "again: left on now",
+                   ps->name, v->data);
 }
 
 static void report_set(struct round_zone *z, const struct plan_set *ps)

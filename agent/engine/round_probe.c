@@ -110,9 +110,9 @@ static void report_checks(struct round *r)
                           "stays %s",
                           target, note, health_state_name(h->state));
         else if (h->state == HEALTH_DOWN && !h->ever_up)
-            round_problem(r, "", c->key,
-                          "%s has never been up: %s (a typo? a firewall?)",
-                          target, note);
+            round_warn(r, "", c->key,
+                       "%s has never been up: %s (a typo? a firewall?)", target,
+                       note);
     }
 }
 

@@ -51,18 +51,18 @@ static void on_gone(struct round_owner *o)
 
     if (o->row == NULL || o->row->texts == NULL) {
         if (o->listed)
-            round_problem(r, o->zone->name, o->name,
-                          "_failover.%s: %s: nothing is published there yet",
-                          o->name, o->err.msg);
+            round_warn(r, o->zone->name, o->name,
+                       "_failover.%s: %s: nothing is published there yet",
+                       o->name, o->err.msg);
         return;
     }
     if (o->row->gone_ms == 0) {
         o->row->gone_ms = state_now_ms();
         use_last_good(o, "the record is gone; a second look decides");
-        round_problem(r, o->zone->name, o->name,
-                      "_failover.%s is gone (%s): the last good spec stays in "
-                      "force until the next look says so too",
-                      o->name, o->err.msg);
+        round_warn(r, o->zone->name, o->name,
+                   "_failover.%s is gone (%s): the last good spec stays in "
+                   "force until the next look says so too",
+                   o->name, o->err.msg);
         return;
     }
     round_note(r, o->zone->name,

@@ -103,11 +103,13 @@ void state_text(char **field, const char *text)
     *field = copy;
 }
 
-bool state_problem(struct state *s, const char *key, const char *text)
+bool state_problem(struct state *s, const char *key, bool minor,
+                   const char *text)
 {
     struct state_problem *row = state_problem_row(s, key);
 
     row->used = true;
+    row->minor = minor;
     if (row->text != NULL && strcmp(row->text, text) == 0)
         return false;
     if (row->text == NULL)

@@ -70,6 +70,7 @@ struct state_problem {
     char *key; /* what it is about */
     char *text;
     int64_t since_wall_ms;
+    bool minor; /* told, but does not make the run a failed one */
     bool used;  /* still there in this run */
     bool fresh; /* came up, or changed its text, in this run */
     UT_hash_handle hh;
@@ -103,7 +104,8 @@ struct state_spec *state_spec_get(struct state *s, const char *zone,
 struct state_zone *state_zone_get(struct state *s, const char *zone);
 /* A problem stands in this run, with this text. returns true when that is
  * news: it was not there before, or said something else. */
-bool state_problem(struct state *s, const char *key, const char *text);
+bool state_problem(struct state *s, const char *key, bool minor,
+                   const char *text);
 
 /* First of the rows (uthash lists; iterate with hh.next). */
 struct state_check *state_checks(struct state *s);
