@@ -220,7 +220,7 @@ static int string(struct scan *s)
             s->at += 2;
             continue;
         }
-        n = spec_value_utf8(s->text + s->at, s->len - s->at);
+        n = c < 0x80 ? 1 : spec_value_utf8(s->text + s->at, s->len - s->at);
         if (n == 0)
             return bad(s, "UTF-8");
         s->at += n;

@@ -93,8 +93,10 @@ static void complete(struct spec_item *item, const int64_t v[SPEC_NDEFAULTS])
 
 static int compare_set(const struct spec_item *a, const struct spec_item *b)
 {
-    int c = name_compare(a->rec.name, b->rec.name);
+    int c = 0;
 
+    if (!name_equal(a->rec.name, b->rec.name))
+        c = name_compare(a->rec.name, b->rec.name);
     if (c == 0)
         c = (int)a->rec.type - (int)b->rec.type;
     return c;

@@ -213,13 +213,17 @@ const char *spec_value_quote(const struct spec_value *v,
 /* One reference token, "/" before it and ~ and / escaped. */
 static size_t pointer_token(const struct spec_value *v, char *out, size_t room)
 {
-    char number[24];
+    char number[24], *digit = number + sizeof number - 1;
     const char *s = v->name;
-    size_t used = 0;
+    size_t used = 0, index = v->index;
 
     if (s == NULL) {
-        (void)snprintf(number, sizeof number, "%zu", v->index);
-        s = number;
+        *digit = '\0';
+        do {
+            *--digit = (char)('0' + index % 10);
+            index /= 10;
+        } while (index > 0);
+        s = digit;
     }
     out[used++] = '/';
     for (; *s != '\0' && used + 3 < room; s++) {
