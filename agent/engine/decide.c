@@ -18,6 +18,8 @@ struct offer {
     size_t unknown;  /* no verdict, not published: may still come up */
     size_t never_up; /* the same, for want of a first success */
     size_t held_off; /* healthy, switched off by others */
+    size_t verdicts; /* records of which something is known */
+    bool all_never_up;
 };
 
 static bool is_surely_up(const struct decide_value *v)
@@ -51,11 +53,13 @@ static bool counts_up(const struct decide_value *v, size_t n, size_t i)
 
 static struct offer look(const struct decide_value *v, size_t n)
 {
-    struct offer o = {0, 0, 0, 0, 0};
+    struct offer o = {.all_never_up = true};
 
     for (size_t i = 0; i < n; i++) {
         enum tri t = effective(v, n, i);
 
+        o.verdicts += t != TRI_UNKNOWN;
+        o.all_never_up = o.all_never_up && v[i].never_up;
         if (counts_up(v, n, i))
             o.up++;
         else if (v[i].held_off)
@@ -139,12 +143,20 @@ struct decision decide_set(const struct decide_set *set, bool *publish)
     enum decide_rule why;
 
     memset(publish, 0, (set->nvalues + set->nfallback) * sizeof *publish);
+    if (set->nvalues == 0)
+        return held(set, DECIDE_HOLD_EMPTY, publish);
+    if (main.held_off == set->nvalues)
+        return held(set, DECIDE_HOLD_HANDS, publish);
+    /* Starting the agent changes nothing by itself: what counts as up only
+     * because it is published displaces nobody. */
+    if (main.verdicts == 0)
+        return held(
+            set, main.all_never_up ? DECIDE_HOLD_NEVER_UP : DECIDE_HOLD_UNKNOWN,
+            publish);
     if (main.up > 0) {
         pick(set, set->values, set->nvalues, counts_up, publish);
         return d;
     }
-    if (set->nvalues == 0)
-        return held(set, DECIDE_HOLD_EMPTY, publish);
     if (must_hold(&main, &why))
         return held(set, why, publish);
     if (main.waiting > 0) {
@@ -153,8 +165,6 @@ struct decision decide_set(const struct decide_set *set, bool *publish)
         d.rule = DECIDE_WAITING;
         return d;
     }
-    if (main.held_off == set->nvalues)
-        return held(set, DECIDE_HOLD_HANDS, publish);
     if (rest.up > 0 || rest.waiting > 0) {
         pick(set, set->fallback, set->nfallback,
              rest.up > 0 ? counts_up : is_waiting, publish + set->nvalues);
