@@ -9,13 +9,13 @@
 /* ---- permissions -----------------------------------------------------------
  */
 
-/* An update of record 0 with nothing to change, by each function that the
- * change will need. The server checks the permission first. After it, this
- * call cannot change anything, on any version: ids start at 1, so there is no
- * row to change; servers refuse the id (invalid_id, or the page "Primary ID
- * fehlt!"), older ones the empty record (data_processing_error), and an
- * UPDATE … WHERE id = 0 behind all that would match nothing. It does not ask
- * for a new serial. */
+/* An update of record 0 with nothing to change (the key id is ignored; PHP
+ * reads an empty map as null), by each function that the change will need. The
+ * server checks the permission first. After it, this call cannot change
+ * anything, on any version: ids start at 1, so there is no row to change;
+ * servers refuse the id (invalid_id, or the page "Primary ID fehlt!"), older
+ * ones the empty record (data_processing_error), and an UPDATE … WHERE id = 0
+ * behind all that would match nothing. It does not ask for a new serial. */
 
 static const enum rr_type tried[] = {RR_A, RR_AAAA, RR_CNAME};
 #define N_TRIED (sizeof tried / sizeof tried[0])
@@ -70,6 +70,7 @@ static void try_update(struct trial *t, const char *method, bool *granted)
     soap_put_string(&args, "0");
     soap_put_string(&args, "0");
     soap_open_map(&args);
+    soap_put_member(&args, "id", "0");
     soap_close_map(&args);
     isp_call(t->p, method, &args, true, on_trial, t);
 }
