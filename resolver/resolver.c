@@ -22,6 +22,7 @@ struct resolver {
     struct pool *pool;
     struct addr *servers; /* recursive ones */
     size_t nservers;
+    struct err no_servers; /* why there is none; told by each lookup */
     int64_t timeout_ms;
     struct op *ops;
 };
@@ -33,7 +34,8 @@ struct lookup {
     char name[NAME_SIZE];
     struct outcome_question question;
     struct addr server;
-    size_t next; /* of the recursive servers */
+    size_t next;              /* of the recursive servers */
+    struct loop_timer *timer; /* the answer "no server" */
     struct err err;
     resolver_cb *cb;
     void *arg;
@@ -42,11 +44,13 @@ struct lookup {
 /* --- life ------------------------------------------------------------------
  */
 
-static int copy_servers(struct resolver *r, const struct resolver_options *o,
-                        struct err *e)
+static void copy_servers(struct resolver *r, const struct resolver_options *o)
 {
-    if (o == NULL || o->nservers == 0)
-        return channel_resolv_conf(&r->servers, &r->nservers, e);
+    if (o == NULL || o->nservers == 0) {
+        if (channel_resolv_conf(&r->servers, &r->nservers, &r->no_servers) != 0)
+            r->nservers = 0;
+        return;
+    }
     r->servers = mem_array(o->nservers, sizeof *r->servers);
     r->nservers = o->nservers;
     for (size_t i = 0; i < o->nservers; i++) {
@@ -54,7 +58,6 @@ static int copy_servers(struct resolver *r, const struct resolver_options *o,
         if (r->servers[i].port == 0)
             r->servers[i].port = DNS_PORT;
     }
-    return 0;
 }
 
 int resolver_new(struct loop *l, const struct resolver_options *o,
@@ -71,10 +74,7 @@ int resolver_new(struct loop *l, const struct resolver_options *o,
     r->timeout_ms = o != NULL && o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS;
     r->pool = pool_new(l, r->timeout_ms,
                        o != NULL && o->tries > 0 ? o->tries : TRIES);
-    if (copy_servers(r, o, e) != 0) {
-        resolver_free(r);
-        return -1;
-    }
+    copy_servers(r, o);
     *out = r;
     return 0;
 }
@@ -130,7 +130,10 @@ int64_t op_timeout_ms(const struct resolver *r)
 
 static void drop_lookup(struct op *op)
 {
-    free((struct lookup *)op);
+    struct lookup *l = (struct lookup *)op;
+
+    loop_timer_cancel(l->timer);
+    free(l);
 }
 
 static void on_answer(void *arg, struct message *m, const struct err *e);
@@ -211,11 +214,26 @@ void resolver_ask(struct resolver *r, const struct addr *server,
     ask(l);
 }
 
+static void on_no_server(void *arg)
+{
+    struct lookup *l = arg;
+
+    l->timer = NULL;
+    on_answer(l, NULL, &l->resolver->no_servers);
+}
+
+const struct addr *resolver_servers(const struct resolver *r, size_t *n)
+{
+    *n = r->nservers;
+    return r->servers;
+}
+
 void resolver_lookup(struct resolver *r, const char *name, uint16_t type,
                      bool want_ad, resolver_cb *cb, void *arg)
 {
     struct lookup *l = new_lookup(r, name, type, cb, arg);
 
     l->question.want_ad = want_ad;
-    (void)ask_next(l); /* there is at least one */
+    if (!ask_next(l))
+        l->timer = loop_timer_start(r->loop, 0, on_no_server, l);
 }

@@ -28,9 +28,13 @@ struct resolver_options {
     int tries;          /* 0: 2 */
 };
 
-/* o is copied. returns 0, or -1 with e set (ERR_LOCAL: resolv.conf) */
+/* o is copied. A resolv.conf without servers is no error here: every
+ * resolver_lookup then says so; resolver_ask needs none.
+ * returns 0, or -1 with e set (ERR_LOCAL: c-ares cannot start) */
 MUST_CHECK int resolver_new(struct loop *l, const struct resolver_options *o,
                             struct resolver **out, struct err *e);
+/* The recursive servers in use; borrowed. */
+const struct addr *resolver_servers(const struct resolver *r, size_t *n);
 void resolver_free(struct resolver *r); /* open lookups are dropped */
 
 enum resolver_outcome {

@@ -361,8 +361,12 @@ static int set_tls(struct call *c, const struct http_request *req)
     /* A resumed session would not show the key. */
     SET(c, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     SET(c, CURLOPT_SSL_VERIFYPEER, 1L);
-    if (req->ca_file != NULL)
+    if (req->ca_file != NULL || req->pin_sha256 != NULL) {
+        /* Nobody else is trusted; and reading the system's hundred issuers
+         * is most of a handshake's cost. */
         SET(c, CURLOPT_CAINFO, req->ca_file);
+        SET(c, CURLOPT_CAPATH, NULL);
+    }
     SET(c, CURLOPT_SSL_CTX_FUNCTION, on_ssl_ctx);
     SET(c, CURLOPT_SSL_CTX_DATA, &c->pin);
     if (req->pin_sha256 == NULL)

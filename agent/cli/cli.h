@@ -24,6 +24,8 @@ struct cli_options {
     const char *config; /* -c */
     bool config_given;
     bool verbose;        /* -v */
+    bool help;           /* --help */
+    bool version;        /* --version */
     bool json;           /* --json */
     bool exit_code;      /* --exit-code */
     bool strict;         /* --strict */

@@ -81,5 +81,5 @@ const struct cli_command cli_history = {
     "What became unavailable or available, what was published or withdrawn "
     "and\n"
     "why, problems and their end; of NAME and below, or of everything.",
-    "cJnh",
+    "cJnhV",
     run};

@@ -202,12 +202,12 @@ static int run(const struct cli_options *o, char *const *args)
 
 const struct cli_command cli_lint = {
     "lint",
-    "FILE|NAME…",
+    "FILE|NAME...",
     "check a spec from a file, - or DNS",
     "What is a file is read, - is standard input, all else is a name whose\n"
     "_failover TXT is looked up at its authoritative servers. Errors name the\n"
     "place as a JSON pointer. --name and --zone say what a file's text is "
     "for;\n"
     "without them names are not judged.",
-    "cJSNZh",
+    "cJSNZhV",
     run};

@@ -31,6 +31,7 @@ static const struct {
     {'N', "name", "NAME", "the owner that the text is for"},
     {'Z', "zone", "ZONE", "the zone of that owner"},
     {'h', "help", NULL, "this text"},
+    {'V', "version", NULL, "the version"},
 };
 enum { NOPTIONS = sizeof options / sizeof options[0] };
 
@@ -121,10 +122,11 @@ static void print_options(const char *takes)
 
 static int help(void)
 {
-    (void)puts("usage: dnsfailover [-c FILE] COMMAND [options] [arguments]\n"
-               "\n"
-               "Health checks published in DNS, at _failover.NAME, switch the "
-               "records of NAME.\n");
+    (void)puts(
+        "usage: dnsfailover [-c FILE] [-v] COMMAND [options] [arguments]\n"
+        "\n"
+        "Health checks published in DNS, at _failover.NAME, switch the "
+        "records of NAME.\n");
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
         char left[40];
 
@@ -143,10 +145,16 @@ static int help(void)
     return CLI_DONE;
 }
 
+static int version(void)
+{
+    (void)puts("dnsfailover " DNSFAILOVER_VERSION);
+    return CLI_DONE;
+}
+
 static int help_command(const struct cli_command *c)
 {
-    (void)printf("usage: dnsfailover %s [options] %s\n\n%s\n\n", c->name,
-                 c->args, c->help);
+    (void)printf("usage: dnsfailover %s [options]%s%s\n\n%s\n\n", c->name,
+                 c->args[0] != '\0' ? " " : "", c->args, c->help);
     print_options(c->takes);
     return CLI_DONE;
 }
@@ -182,6 +190,12 @@ static int take_option(struct cli_options *o, char letter, const char *arg)
         return 0;
     case 'v':
         o->verbose = true;
+        return 0;
+    case 'h':
+        o->help = true;
+        return 0;
+    case 'V':
+        o->version = true;
         return 0;
     case 'J':
         o->json = true;
@@ -227,28 +241,25 @@ static void fill_long(struct option *out)
     memset(&out[NOPTIONS], 0, sizeof *out);
 }
 
-static int parse(int argc, char **argv, const struct cli_command *c,
-                 struct cli_options *o, bool *want_help)
+/* Options up to the first word that is none (stop: a command's name), or all
+ * of them. takes: the letters accepted here. */
+static int parse(int argc, char **argv, const char *where, const char *takes,
+                 bool stop, struct cli_options *o)
 {
     struct option longs[NOPTIONS + 1];
     int got;
 
     fill_long(longs);
     optind = 1;
-    while ((got = getopt_long(argc, argv, "c:vn:h", longs, NULL)) != -1) {
+    while ((got = getopt_long(argc, argv, stop ? "+c:vn:h" : "c:vn:h", longs,
+                              NULL)) != -1) {
         char letter = got >= 256 ? options[got - 256].letter : (char)got;
 
         if (letter == '?')
             return -1;
-        if (letter == 'h') {
-            *want_help = true;
-            continue;
-        }
-        if (strchr(c->takes, letter) == NULL)
-            return cli_fail(-1,
-                            "%s does not take that option; see dnsfailover "
-                            "%s --help",
-                            c->name, c->name);
+        if (strchr(takes, letter) == NULL)
+            return cli_fail(-1, "%s does not take that option; see %s --help",
+                            where, where);
         if (take_option(o, letter, optarg) != 0)
             return -1;
     }
@@ -258,15 +269,22 @@ static int parse(int argc, char **argv, const struct cli_command *c,
 static int run_command(int argc, char **argv, const struct cli_command *c,
                        struct cli_options *o)
 {
-    bool want_help = false;
+    char where[64];
+    int rc;
 
-    if (parse(argc, argv, c, o, &want_help) != 0)
+    (void)snprintf(where, sizeof where, "dnsfailover %s", c->name);
+    if (parse(argc, argv, where, c->takes, false, o) != 0)
         return CLI_USAGE;
-    if (want_help)
+    if (o->help)
         return help_command(c);
+    if (o->version)
+        return version();
     if (o->verbose)
         log_set_level(LOG_INFO);
-    return c->run(o, argv + optind);
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    rc = c->run(o, argv + optind);
+    curl_global_cleanup();
+    return rc;
 }
 
 /* Keeps secrets out of core dumps. */
@@ -282,33 +300,28 @@ int main(int argc, char **argv)
     struct cli_options o = {
         .config = CLI_CONFIG_DEFAULT, .deadline_ms = 50000, .limit = 50};
     const struct cli_command *c;
-    int rc, at = 1;
+    const char *name;
+    int rc, at;
 
     no_core();
-    if (argc > 2 && strcmp(argv[1], "-c") == 0) {
-        o.config = argv[2];
-        o.config_given = true;
-        at = 3;
-    }
-    if (at >= argc) {
+    if (parse(argc, argv, "dnsfailover", "cvhV", true, &o) != 0)
+        return CLI_USAGE;
+    at = optind;
+    name = argv[at];
+    if (o.help || (name != NULL && strcmp(name, "help") == 0))
+        return help();
+    if (o.version)
+        return version();
+    if (name == NULL) {
         (void)help();
         return CLI_USAGE;
     }
-    if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
-        strcmp(argv[at], "help") == 0)
-        return help();
-    if (strcmp(argv[at], "--version") == 0) {
-        (void)puts("dnsfailover " DNSFAILOVER_VERSION);
-        return CLI_DONE;
-    }
-    c = find_command(argv[at]);
+    c = find_command(name);
     if (c == NULL)
         return cli_fail(CLI_USAGE,
                         "no command \"%s\"; dnsfailover --help lists them",
-                        argv[at]);
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+                        name);
     rc = run_command(argc - at, argv + at, c, &o);
-    curl_global_cleanup();
     if (fflush(stdout) != 0)
         rc = rc == CLI_DONE ? CLI_FAILED : rc;
     return rc;

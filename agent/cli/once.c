@@ -71,7 +71,7 @@ const struct cli_command cli_once = {
     "changes\n"
     "what must be changed, verifies it at every authoritative server, saves\n"
     "what it learnt. Prints nothing when nothing changed.",
-    "cvJDh",
+    "cvJDhV",
     run_once};
 
 const struct cli_command cli_plan = {
@@ -80,5 +80,5 @@ const struct cli_command cli_plan = {
     "what once would change, and why; changes nothing",
     "The same round as once, up to the plan. Nothing is written, to DNS or to\n"
     "the state.",
-    "cvJDEh",
+    "cvJDEhV",
     run_plan};

@@ -265,5 +265,5 @@ const struct cli_command cli_status = {
     "A table of the managed records (of NAME and below), and the problems "
     "that\n"
     "stand. Read from the state: asks nobody.",
-    "cJh",
+    "cJhV",
     run};

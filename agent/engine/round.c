@@ -145,6 +145,24 @@ static void count_problems(struct round *r)
 /* --- the round
  * ------------------------------------------------------------------ */
 
+/* The AD bit is worth something only over a path nobody else is on.
+ * source: RFC 6840 5.8 */
+static int check_trust(const struct round *r, struct err *e)
+{
+    char server[ADDR_TEXT_SIZE];
+    size_t n = 0;
+    const struct addr *servers = resolver_servers(r->resolver, &n);
+
+    for (size_t i = 0; r->cfg->trust_ad && i < n; i++)
+        if (addr_classify(&servers[i]) != ADDR_LOOPBACK)
+            return err_set(e, ERR_INPUT,
+                           "trust = ad needs a validating resolver on "
+                           "loopback, but resolv.conf names %s; set servers "
+                           "in resolver",
+                           addr_format(&servers[i], server));
+    return 0;
+}
+
 static int prepare(struct round *r, struct err *e)
 {
     struct resolver_options ro = {r->cfg->resolvers, r->cfg->nresolvers, 0, 0};
@@ -158,7 +176,7 @@ static int prepare(struct round *r, struct err *e)
     r->loop = loop_new();
     r->http = http_new(r->loop);
     if (resolver_new(r->loop, &ro, &r->resolver, e) != 0 ||
-        probes_new(r->loop, 0, &r->probes, e) != 0)
+        check_trust(r, e) != 0 || probes_new(r->loop, 0, &r->probes, e) != 0)
         return -1;
     r->checks = checks_new(r->loop, r->probes, r->state);
     return 0;

@@ -8,6 +8,7 @@
 #include "agent/engine/state_internal.h"
 
 const char state_schema[] =
+    "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value);"
     "CREATE TABLE IF NOT EXISTS checks(key TEXT PRIMARY KEY, state INT, "
     " ever_up INT, last_ok INT, streak INT, since_ms INT, last_ms INT, "
@@ -28,7 +29,8 @@ const char state_schema[] =
     " since_wall_ms INT);"
     "CREATE TABLE IF NOT EXISTS history(id INTEGER PRIMARY KEY, wall_ms INT, "
     " zone TEXT, name TEXT, type TEXT, data TEXT, event TEXT, reason TEXT);"
-    "CREATE INDEX IF NOT EXISTS history_name ON history(name);";
+    "CREATE INDEX IF NOT EXISTS history_name ON history(name);"
+    "COMMIT;";
 
 int state_sql_error(struct state *s, struct err *e)
 {
