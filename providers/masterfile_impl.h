@@ -75,7 +75,7 @@ struct masterfile {
     uint32_t serial;
 };
 
-/* --- masterfile_token.c --- */
+/* --- masterfile_token.c -------------------------------------------------- */
 struct masterfile_lexer {
     const char *s;
     size_t len, pos;
@@ -103,11 +103,11 @@ bool masterfile_type_is_ours(uint16_t type); /* A, AAAA, CNAME */
 /* 1: the Internet class, 2: another one, 0: no class */
 int masterfile_class_of(const char *s, size_t n);
 
-/* --- masterfile.c --- */
+/* --- masterfile.c -------------------------------------------------------- */
 /* The canonical text of an item's data (heap). */
 char *masterfile_data(const struct masterfile_item *it);
 
-/* --- masterfile_generate.c --- */
+/* --- masterfile_generate.c ----------------------------------------------- */
 /* Takes the tokens after $GENERATE apart and adds the line to m.
  * returns 0, or -1 with e set (ERR_INPUT) */
 MUST_CHECK int masterfile_generate_add(struct masterfile *m,
@@ -124,7 +124,7 @@ MUST_CHECK int masterfile_generate_each(const struct masterfile *m,
                                         masterfile_generate_cb *cb, void *arg,
                                         struct err *e);
 
-/* --- masterfile_plan.c --- */
+/* --- masterfile_plan.c --------------------------------------------------- */
 struct masterfile_fresh {
     const char *name, *data;
     enum rr_type type;
@@ -149,7 +149,7 @@ void masterfile_plan_make(const struct masterfile *m, const struct change *v,
                           struct masterfile_plan *out);
 void masterfile_plan_fini(struct masterfile_plan *p);
 
-/* --- masterfile_verify.c --- */
+/* --- masterfile_verify.c ------------------------------------------------- */
 /* What must stand in the new text, in order. */
 struct masterfile_want {
     const struct masterfile_item *item;   /* NULL: fresh */

@@ -12,7 +12,7 @@ struct message {
     struct arena *arena; /* what the borrowed answers live in */
 };
 
-/* --- queries -------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------- */
 
 static int build(const char *name, uint16_t type, bool rd, bool ad, bool edns,
                  uint8_t **wire, size_t *len, struct err *e)
@@ -58,8 +58,7 @@ void message_set_id(uint8_t *wire, uint16_t id)
     ldns_write_uint16(wire, id);
 }
 
-/* --- decoding --------------------------------------------------------------
- */
+/* --- decoding ------------------------------------------------------------ */
 
 int message_decode(const uint8_t *wire, size_t len, struct message **m,
                    struct err *e)
@@ -89,8 +88,7 @@ void message_free(struct message *m)
     free(m);
 }
 
-/* --- the header ------------------------------------------------------------
- */
+/* --- the header ---------------------------------------------------------- */
 
 uint16_t message_id(const struct message *m)
 {
@@ -160,8 +158,7 @@ bool message_has_edns(const struct message *m)
     return ldns_pkt_edns(m->pkt);
 }
 
-/* --- records ---------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
 static bool is_label_byte(uint8_t c)
 {

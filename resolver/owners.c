@@ -153,8 +153,7 @@ int owners_take(struct owners *o, const struct message *m, const char *who,
     return -1;
 }
 
-/* --- the result ------------------------------------------------------------
- */
+/* --- the result ---------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {

@@ -223,8 +223,7 @@ void pool_ask(struct pool *p, const struct addr *server,
     pump(s);
 }
 
-/* --- what an answer means for the transport -------------------------------
- */
+/* --- what an answer means for the transport ------------------------------ */
 
 static void send_again(struct query *q, enum channel_kind kind, bool edns)
 {

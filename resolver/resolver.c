@@ -41,8 +41,7 @@ struct lookup {
     void *arg;
 };
 
-/* --- life ------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 static void copy_servers(struct resolver *r, const struct resolver_options *o)
 {
@@ -125,8 +124,7 @@ int64_t op_timeout_ms(const struct resolver *r)
     return r->timeout_ms;
 }
 
-/* --- one question ----------------------------------------------------------
- */
+/* --- one question -------------------------------------------------------- */
 
 static void drop_lookup(struct op *op)
 {

@@ -67,7 +67,7 @@ void resolver_ask(struct resolver *r, const struct addr *server,
 void resolver_lookup(struct resolver *r, const char *name, uint16_t type,
                      bool want_ad, resolver_cb *cb, void *arg);
 
-/* --- zone cuts and authoritative servers -------------------------------- */
+/* --- zone cuts and authoritative servers --------------------------------- */
 
 struct resolver_zone {
     struct err err;             /* ERR_NONE when found */

@@ -159,7 +159,7 @@ const char *spec_spelling_name(enum spec_spelling s); /* "JSON", "JSON with
                                                           escaped quotes",
                                                           "bare" */
 
-/* --- authority: which owner speaks for which set ------------------------ */
+/* --- authority: which owner speaks for which set ------------------------- */
 
 struct spec_claim {
     const struct spec *spec;

@@ -90,8 +90,7 @@ void checks_free(struct checks *c)
     free(c);
 }
 
-/* --- adding ----------------------------------------------------------------
- */
+/* --- adding -------------------------------------------------------------- */
 
 static struct group *group_get(struct checks *c, const struct check *k,
                                bool repeat_timeout)
@@ -153,8 +152,7 @@ struct check *checks_add(struct checks *c, const struct spec_check *spec,
     return &e->check;
 }
 
-/* --- running ---------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------- */
 
 static bool check_is_open(const struct check *k)
 {
@@ -326,8 +324,7 @@ bool checks_any_up(const struct checks *c)
     return false;
 }
 
-/* --- anchors ---------------------------------------------------------------
- */
+/* --- anchors ------------------------------------------------------------- */
 
 struct anchors {
     size_t waiting;

@@ -82,7 +82,7 @@ static bool must_wait(const struct plan_set *set, const struct plan_value *v,
            now_ms - m->healthy_since_ms < plan_damp_wait_ms(m->damp);
 }
 
-/* --- one set -------------------------------------------------------------- */
+/* --- one set ------------------------------------------------------------- */
 
 static void keep_set(struct plan_set *set)
 {
@@ -212,8 +212,7 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
         keep_set(set);
 }
 
-/* --- brake -----------------------------------------------------------------
- */
+/* --- brake --------------------------------------------------------------- */
 
 bool plan_is_check_withdrawal(const struct plan_value *v)
 {
@@ -339,8 +338,7 @@ static void brake(struct plan_zone *zone)
     free(rows);
 }
 
-/* --- the whole --------------------------------------------------------------
- */
+/* --- the whole ----------------------------------------------------------- */
 
 void plan_make(struct plan_zone *zone)
 {

@@ -95,7 +95,7 @@ struct round {
     struct round_result result;
 };
 
-/* --- round.c: waiting and telling ----------------------------------------- */
+/* --- round_tell.c: waiting and telling ----------------------------------- */
 
 void round_begin(struct round *r); /* one more answer is awaited */
 void round_end(struct round *r);   /* it came */
@@ -120,8 +120,7 @@ void round_tell(struct round *r, enum round_kind kind, const char *zone,
                 const char *name, const char *type, const char *data,
                 bool publish, const char *text);
 
-/* --- the stages -------------------------------------------------------------
- */
+/* --- the stages ---------------------------------------------------------- */
 
 void round_open_providers(struct round *r);  /* round_zones.c */
 void round_find_zones(struct round *r);      /* round_zones.c */

@@ -121,8 +121,7 @@ void state_drop_spec(struct state *s, struct state_spec *row);
 /* *field = copy of text (NULL: none), the old one freed. */
 void state_text(char **field, const char *text);
 
-/* --- history ---------------------------------------------------------------
- */
+/* --- history ------------------------------------------------------------- */
 
 struct state_event {
     int64_t wall_ms;

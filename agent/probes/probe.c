@@ -62,7 +62,7 @@ struct probes {
     uint32_t lost_ms; /* sum of the times in which the loop stood still */
 };
 
-/* --- turns ---------------------------------------------------------------- */
+/* --- turns --------------------------------------------------------------- */
 
 /* Every entry from the loop begins here. returns now. */
 static int64_t turn(struct probes *p)
@@ -132,7 +132,7 @@ static void finish(struct probes *p, uint32_t id, struct probe_result *r,
     cb(arg, r);
 }
 
-/* --- starting ------------------------------------------------------------- */
+/* --- starting ------------------------------------------------------------ */
 
 static uint64_t tag_of(uint32_t id, uint16_t generation)
 {
@@ -209,7 +209,7 @@ void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
     wake(p);
 }
 
-/* --- ending --------------------------------------------------------------- */
+/* --- ending -------------------------------------------------------------- */
 
 static void on_ready(uv_poll_t *h, int status, int uv_events)
 {
@@ -274,7 +274,7 @@ static void on_timer(uv_timer_t *h)
         arm(p, now);
 }
 
-/* --- birth and end -------------------------------------------------------- */
+/* --- birth and end ------------------------------------------------------- */
 
 /* The descriptors that probes may use; 0: no limit. */
 static size_t descriptor_room(void)
