@@ -561,8 +561,19 @@ def test_somebody_elses_edit_is_kept(panel):
     """A column that is changed after the list was made is written back as
     it is then."""
     panel.isp.set_variant("slow", "1.5", method="dns_aaaa_get", times=1)
-    threading.Timer(0.7, lambda: panel.isp.set_rr(panel.one, ttl=77)).start()
+
+    def edit():
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            # by now the A records are listed, and not yet read one by one
+            if panel.isp.calls("dns_aaaa_get"):
+                panel.isp.set_rr(panel.one, ttl=77)
+                return
+
+    other = threading.Thread(target=edit)
+    other.start()
     assert panel(*apply(withdraw("192.0.2.1"))).states() == ["done"]
+    other.join()
     assert panel.changed() == {panel.one: {"active": "N", "ttl": 77}}
 
 
