@@ -125,13 +125,15 @@ static void decide_dropped(struct plan_set *set)
 }
 
 /* What others put in against the decision is taken out three times an hour,
- * then left to them. */
+ * then left to them. What the decision wants is no longer theirs. */
 static void limit_reclaims(struct plan_set *set, int64_t now_ms)
 {
     for (size_t i = 0; i < set->nvalues; i++) {
         struct plan_value *v = &set->values[i];
 
-        v->reclaim_held = !v->publish && v->published && !v->memory->expected &&
+        if (v->publish && !v->dropped)
+            v->memory->put_in = false;
+        v->reclaim_held = !v->publish && v->published && v->memory->put_in &&
                           events_since(v->memory->reclaims_ms,
                                        now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
         if (v->reclaim_held)
