@@ -347,7 +347,7 @@ def test_pin(root, agent, panel, tmp_path):
     text = fences(read(root, "README.md"), "conf")[0]
     text = text.replace("panel.example.org:8080", f"127.0.0.1:{port}")
     text = text.replace("/etc/dnsfailover/panel.password", str(secret))
-    text = re.sub(r"^ *anchors = .*$", f'state = "{tmp_path}/s/state.db"',
+    text = re.sub(r"^ *# anchors = .*$", f'state = "{tmp_path}/s/state.db"',
                   text, flags=re.M)
     text = text.replace("mode = observe", f'servers = {{"127.0.0.1:{port}"}}')
     path = tmp_path / "dnsfailover.conf"
@@ -385,7 +385,7 @@ def follow_bind_start(root, agent, directory, ns, two):
 
     def configure(mode):
         made = re.sub(
-            r"^ *anchors = .*$", f'state = "{directory}/s/state.db"\n'
+            r"^ *# anchors = .*$", f'state = "{directory}/s/state.db"\n'
             'allow-targets = {"127.0.0.0/8"}', text, flags=re.M)
         made = made.replace("/etc/bind/db.{zone}", str(file))
         made = made.replace("/usr/bin/named-checkzone",
