@@ -92,6 +92,7 @@ static void on_done(struct round_zone *z, size_t s, size_t k)
     if (v->dropped && !v->publish)
         v->memory->withdrawn = false; /* done with, not switched off */
     z->sets[s].values[k].row->published = v->publish;
+    z->sets[s].values[k].row->would = false;
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
                z->name, ps->name, spec_type_name(ps->type), v->data, v->publish,
