@@ -1,9 +1,17 @@
 #ifndef TESTS_UNIT_PROPERTY_H
 #define TESTS_UNIT_PROPERTY_H
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <setjmp.h>
 #include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
 
+#include "agent/base/mem.h"
+#include "agent/engine/state.h"
 #include "tests/unit/plan_world.h"
 
 /* Random specs and worlds for the property tests, and the tiers of
@@ -149,6 +157,20 @@ static inline struct naive naive_decide(const struct decide_set *set)
 /* --- random worlds ---------------------------------------------------------
  */
 
+static inline void random_decide_list(struct rng *r, struct decide_value *v,
+                                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        memset(&v[i], 0, sizeof v[i]);
+        v[i].healthy = (enum tri)rng_below(r, 3);
+        v[i].published = rng_percent(r, 50);
+        v[i].never_up = v[i].healthy == TRI_FALSE && rng_percent(r, 30);
+        v[i].waiting = v[i].healthy == TRI_TRUE && rng_percent(r, 30);
+        v[i].held_off =
+            v[i].healthy != TRI_FALSE && !v[i].published && rng_percent(r, 30);
+    }
+}
+
 static inline enum pw_target random_target(struct rng *r)
 {
     uint32_t n = rng_below(r, 20);
@@ -200,6 +222,59 @@ static inline void random_world(struct rng *r, struct pw *w)
     w->anchors = rng_percent(r, 60);
     while (n-- > 0)
         random_set(r, w);
+}
+
+static inline void remove_state(const char *dir, const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
+
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        char *file = mem_printf("%s%s", path, tails[i]);
+
+        (void)unlink(file);
+        free(file);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* Through the state file and back. */
+static inline void pw_through_file(struct pw *w)
+{
+    char dir[] = "/tmp/property-XXXXXX", *path;
+    struct state *st;
+    struct err e;
+
+    assert_non_null(mkdtemp(dir));
+    path = mem_printf("%s/state.db", dir);
+    for (int load = 0; load < 2; load++) {
+        assert_int_equal(state_open(path, false, &st, &e), 0);
+        for (size_t s = 0; s < w->n; s++) {
+            char name[32], data[32];
+            struct memory_set *ms;
+
+            (void)snprintf(name, sizeof name, "s%zu", s);
+            ms = &state_set_get(st, "example.org.", name, "A")->memory;
+            if (load == 0)
+                *ms = w->s[s].memory;
+            assert_memory_equal(ms, &w->s[s].memory, sizeof *ms);
+            for (size_t i = 0; i < w->s[s].n; i++) {
+                struct memory_value *m, *own = &w->s[s].v[i].memory;
+
+                (void)snprintf(data, sizeof data, "192.0.2.%zu", i);
+                m = &state_value_get(st, "example.org.", name, "A", data)
+                         ->memory;
+                if (load == 0)
+                    *m = *own;
+                assert_memory_equal(m, own, sizeof *m);
+                *own = *m;
+            }
+        }
+        if (load == 0)
+            assert_int_equal(state_save(st, &e), 0);
+        state_close(st);
+    }
+    remove_state(dir, path);
+    free(path);
 }
 
 #endif
