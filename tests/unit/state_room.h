@@ -118,4 +118,47 @@ static inline uint32_t room_marked(struct state *s)
     return state_check_get(s, "mark")->health.streak;
 }
 
+#define ROOM_ROWS 100
+
+static inline void room_write(const char *path, const char *data, size_t len)
+{
+    FILE *f = fopen(path, "we");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+static inline void room_save_mark(const struct room *r, uint32_t n)
+{
+    struct state *s = room_state(r);
+
+    room_mark(s, n);
+    room_save(s);
+    state_close(s);
+}
+
+static inline uint32_t room_load_mark(const struct room *r, bool lost)
+{
+    struct state *s = room_state(r);
+    uint32_t n = room_marked(s);
+
+    assert_int_equal(state_is_lost(s), lost);
+    state_close(s);
+    return n;
+}
+
+static inline void room_fill(struct state *s, uint32_t n)
+{
+    char key[32];
+
+    for (unsigned i = 0; i < ROOM_ROWS; i++) {
+        (void)snprintf(key, sizeof key, "192.0.2.%u", i);
+        state_value_get(s, "z.", "www.z.", "A", key)->memory.damp = n;
+        (void)snprintf(key, sizeof key, "mark%u", i);
+        state_check_get(s, key)->health.streak = n;
+    }
+    room_mark(s, n);
+}
+
 #endif
