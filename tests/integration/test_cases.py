@@ -22,7 +22,7 @@ from world import (  # noqa: F401
 TEST = "example.test"
 
 
-# -- zone files -----------------------------------------------------------------------
+# -- zone files -----
 
 
 def compiled(path, zone):
@@ -111,7 +111,7 @@ def test_z7_five_times(agent, short_dir, target, shared):
             assert len(str(after)) <= 10
 
 
-# -- files ------------------------------------------------------------------------------
+# -- files -----
 
 
 def some_group():
@@ -212,7 +212,7 @@ def test_r16_generate(build, target):
     assert huge in text and small in text
 
 
-# -- commands ---------------------------------------------------------------------------
+# -- commands -----
 
 
 def script(w, name, text):
@@ -353,7 +353,7 @@ def test_server_serves_another_file(pair):
     assert w.files() == before
 
 
-# -- the rest -----------------------------------------------------------------------------
+# -- the rest -----
 
 
 def test_a13_the_same_address_in_other_letters(build, target):

@@ -38,7 +38,7 @@ def now(w, *last):
     assert w.values("www") == [f"127.0.0.{i}" for i in last]
 
 
-# -- order ------------------------------------------------------------------------
+# -- order -----
 
 
 def test_priority(build, target):
@@ -102,7 +102,7 @@ def test_swap_never_passes_through_empty(build, target):
     assert w.values("www") == ["127.0.0.3"]
 
 
-# -- lower tiers --------------------------------------------------------------------
+# -- lower tiers -----
 
 
 FALLBACK = {"fallbackRecords": [{"data": "192.0.2.200"}]}
@@ -181,7 +181,7 @@ def test_rows_with_all_down_none(build, target):
     now(w, 2)
 
 
-# -- a blind agent does not act ------------------------------------------------------
+# -- a blind agent does not act -----
 
 
 def test_blind(pair, target):
@@ -251,7 +251,7 @@ def looked(process, seconds):
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started > seconds
 
 
-# -- brake ------------------------------------------------------------------------
+# -- brake -----
 
 
 def test_brake(build, target):
@@ -305,7 +305,7 @@ def test_brake_by_default(build, target):
         assert w.values(n) == ["127.0.0.3"]
 
 
-# -- damping ------------------------------------------------------------------------
+# -- damping -----
 
 
 def roomy(build, target):
@@ -345,7 +345,7 @@ def test_damping(build, target):
     now(w, 2)
 
 
-# -- others' hands -------------------------------------------------------------------
+# -- others' hands -----
 
 
 def switch_off(w, data):
@@ -441,7 +441,7 @@ def test_foreign_edits_do_not_matter(pair):
     assert w.values("new") == ["192.0.2.78"]
 
 
-# -- only told ------------------------------------------------------------------------
+# -- only told -----
 
 
 def test_observe(pair):

@@ -13,7 +13,7 @@ import pytest
 
 from test_once import WWW, back, refused, told
 from world import (  # noqa: F401
-    build, checked, elapsed, pair, records, spec, target, until, www_rows,
+    build, checked, elapsed, pair, records, spec, target, until,
 )
 
 S3 = ["s3-cut.state", "s3-empty.state", "s3-html.state", "s3-nuls.state"]
@@ -23,7 +23,7 @@ def now(w, *last):
     assert w.values("www") == [f"127.0.0.{i}" for i in last]
 
 
-# -- counters -----------------------------------------------------------------------
+# -- counters -----
 
 
 def s1_world(build, target, up=True):
@@ -90,7 +90,7 @@ def test_wavering_results_keep_the_state(build, target):
     now(w, 2, 3)
 
 
-# -- damage -------------------------------------------------------------------------
+# -- damage -----
 
 
 def damage(w, text):
@@ -203,7 +203,7 @@ def test_s3_killed_again_and_again(pair):
     assert "somebody else" not in got.stderr, got.stderr
 
 
-# -- two runs at once -----------------------------------------------------------------
+# -- two runs at once -----
 
 
 class Reload:
@@ -356,7 +356,7 @@ def test_hanging_reload_does_not_keep_the_lock(pair):
         reload_.release()
 
 
-# -- where it lies ---------------------------------------------------------------------
+# -- where it lies -----
 
 
 def test_state_directory_is_made(pair):
@@ -413,4 +413,3 @@ def test_status_as_another_user(pair):
         got = w.run(command, user=65534, group=65534, extra_groups=[])
         assert got.returncode == 0, got.stderr
         assert "127.0.0.2" in got.stdout
-    assert www_rows(one)

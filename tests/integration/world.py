@@ -31,7 +31,7 @@ SERIAL = re.compile(r"(\d+)( ; serial)")
 STRING_MAX = 255
 
 
-# -- texts ----------------------------------------------------------------------
+# -- texts -----
 
 
 def escaped(data):
@@ -112,7 +112,7 @@ def spec_lines(owner, text):
     return "\n".join(txt(spec_owner(owner), t) for t in texts)
 
 
-# -- the world --------------------------------------------------------------------
+# -- the world -----
 
 
 class World:
@@ -283,7 +283,7 @@ class World:
         self.edit(change, zone)
 
 
-# -- fixtures; a test file imports them by name --------------------------------------
+# -- fixtures; a test file imports them by name -----
 
 
 @pytest.fixture
