@@ -195,6 +195,15 @@ static struct gate *gate_get(struct checks *c, const struct addr *a)
     return t;
 }
 
+static void finish_group(struct group *g)
+{
+    struct checks *c = g->owner;
+
+    g->running = false;
+    c->open--;
+    c->done = c->open == 0;
+}
+
 static void on_result(void *arg, const struct probe_result *r);
 
 static void start_now(void *arg)
@@ -202,6 +211,10 @@ static void start_now(void *arg)
     struct group *g = arg;
 
     g->timer = NULL;
+    if (g->owner->stopped) {
+        finish_group(g);
+        return;
+    }
     g->started_ms = clock_mono_ms();
     probes_start(g->owner->probes, &g->probe, on_result, g);
 }
@@ -249,15 +262,6 @@ static bool is_up_or_new(const struct group *g)
     return false;
 }
 
-static void finish_group(struct group *g)
-{
-    struct checks *c = g->owner;
-
-    g->running = false;
-    c->open--;
-    c->done = c->open == 0;
-}
-
 static void on_result(void *arg, const struct probe_result *r)
 {
     struct group *g = arg;
@@ -283,7 +287,7 @@ static void on_result(void *arg, const struct probe_result *r)
 void checks_run(struct checks *c, int64_t deadline_ms,
                 checks_progress_fn *progress, void *arg)
 {
-    size_t all = 0;
+    size_t all;
     int64_t at_ms;
 
     c->stopped = false;
@@ -291,10 +295,10 @@ void checks_run(struct checks *c, int64_t deadline_ms,
         if (g->running || !group_next(g, &at_ms))
             continue;
         c->open++;
-        all++;
         start_at(g, g->started_ms != 0 ? at_ms : clock_mono_ms());
     }
-    c->done = c->open == 0;
+    all = c->open; /* those of an earlier run that are still out, too */
+    c->done = all == 0;
     while (!c->done && clock_mono_ms() < deadline_ms) {
         int64_t step = clock_mono_ms() + 250;
 
@@ -328,7 +332,7 @@ bool checks_any_up(const struct checks *c)
 
 struct anchors {
     size_t waiting;
-    bool answered, done;
+    bool answered, ending, done;
 };
 
 static void on_anchor(void *arg, const struct probe_result *r)
@@ -338,19 +342,19 @@ static void on_anchor(void *arg, const struct probe_result *r)
     if (r->verdict == PROBE_OK || r->reason == PROBE_CONNECT)
         a->answered = true;
     a->waiting--;
-    a->done = a->answered || a->waiting == 0;
+    a->done = a->waiting == 0 || (a->answered && !a->ending);
 }
 
 bool checks_anchors_answer(struct loop *l, struct probes *p,
                            const struct addr *anchors, size_t n,
                            int64_t deadline_ms)
 {
-    struct anchors a = {0, false, false};
+    struct anchors a = {0, false, false, false};
 
     for (int round = 0; round < 2 && !a.answered; round++) {
         int64_t end_ms = clock_mono_ms() + 2500;
 
-        a.done = false;
+        a.done = a.ending = false;
         for (size_t i = 0; i < n; i++) {
             struct probe_spec spec = {PROBE_TCP, anchors[i], 2000};
 
@@ -360,6 +364,7 @@ bool checks_anchors_answer(struct loop *l, struct probes *p,
         (void)loop_wait(l, &a.done,
                         end_ms < deadline_ms ? end_ms : deadline_ms);
         /* The callbacks hold a pointer to this frame. */
+        a.ending = true;
         a.done = a.waiting == 0;
         (void)loop_wait(l, &a.done, clock_mono_ms() + 3000);
     }
