@@ -215,7 +215,7 @@ static size_t lay_down_rows(struct applying *ap, size_t change)
         if (!is_row_of(row, c))
             continue;
         found++;
-        if (row->active != publish ||
+        if (row->active != publish || c->confirm ||
             (s.ttl_s >= 0 && (int64_t)row->ttl_s != s.ttl_s))
             add_step(ap, &s);
     }
@@ -365,6 +365,7 @@ static void next_step(struct applying *ap)
     w.active = s->active;
     w.ttl_s = s->ttl_s;
     w.new_serial = is_last(ap);
+    w.anyway = w.new_serial && change_of(ap, s)->confirm;
     isp_write(ap->p, &w, on_step, ap);
 }
 

@@ -48,6 +48,9 @@ struct change {
     int64_t ttl_s;    /* PUBLISH: the TTL to give it; -1: as it is, or the
                          zone's default. The values of the set that stay get
                          the same TTL (RFC 2181 5.2) */
+    bool confirm;     /* a write of this value ended as unknown: what follows a
+                         write (serial, reload) is made sure of even where the
+                         value is as wanted already */
 };
 
 /* Ordered: publishes of a set before its withdrawals. */

@@ -17,6 +17,8 @@ static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
 {
     const struct plan_value *v = &z->plan.sets[s].values[k];
 
+    if (v->publish == v->published)
+        return "made sure of, after a write whose outcome was not known";
     if (!v->publish && v->dropped)
         return "no longer in the spec";
     if (!v->publish && v->healthy == TRI_FALSE)
@@ -66,6 +68,7 @@ static void collect(struct round_zone *z, size_t s, bool publish)
         c->type = rr_type_of(ps->type);
         c->data = v->data;
         c->ttl_s = v->ttl_s;
+        c->confirm = v->confirm;
         z->refs[z->nchanges].set = s;
         z->refs[z->nchanges].value = k;
         z->nchanges++;

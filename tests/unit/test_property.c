@@ -267,8 +267,15 @@ static void check_plan(struct trial *t)
         const struct plan_set *ps = &t->w.sets[s];
         size_t changes = 0;
 
-        for (size_t i = 0; i < ps->nvalues; i++)
-            changes += ps->values[i].publish != ps->values[i].published;
+        for (size_t i = 0; i < ps->nvalues; i++) {
+            const struct plan_value *v = &ps->values[i];
+
+            changes += plan_is_change(v);
+            /* What is as wanted is written only to make sure of it. */
+            MUST(t, s,
+                 plan_is_change(v) == (v->publish != v->published) ||
+                     v->confirm);
+        }
         MUST(t, s, changes == ps->nchanges);
         MUST(t, s, ps->hold == PLAN_FREE || changes == 0);
         MUST(t, s, !t->w.blind || changes == 0);
@@ -449,7 +456,7 @@ static void watch(struct trial *t)
                 sh->healthy_since_ms = t->w.now_ms;
             sh->seen = true;
             sh->was_on = v->published;
-            sh->uncertain = false;
+            sh->uncertain = v->memory->uncertain; /* held: still so */
             sh->put_in = v->memory->put_in;
         }
 }
@@ -475,8 +482,12 @@ static void on_written(struct trial *t, size_t s, size_t i)
     const struct pw_value *at = &t->w.s[s].v[i];
     struct shadow *sh = &t->v[s][i];
 
-    if (v->publish == v->published)
+    if (v->publish == v->published) {
+        /* Nothing, or made sure of. */
+        sh->uncertain = at->memory.uncertain;
+        sh->changed_ms = at->memory.pending_since_ms;
         return;
+    }
     t->clean = t->clean && at->write == PW_DONE && at->on == v->publish;
     sh->uncertain = at->memory.uncertain;
     sh->was_on = at->on;
