@@ -29,6 +29,7 @@ from .zonefile import ServerPart
 ORG = "example.org"
 NET = "example.net"
 WWW = f"www.{ORG}."
+AGENT = "dnsfailover: "  # begins what goes to standard error
 EMPTY = ("$TTL 60\n@ SOA ns1 hostmaster ( 1 3600 600 604800 60 )\n@ NS ns1\n"
          "ns1 A 127.0.0.1\n")
 DATA_TABLES = ("dns_rr", "dns_soa", "client", "sys_user", "remote_user")
@@ -90,6 +91,23 @@ def out(target, name=WWW, rdtype="A"):
 
 def back(target, name=WWW, rdtype="A"):
     return f"{name} {rdtype} {target.addr} published: healthy records"
+
+
+def resolved(*lines):
+    return ["resolved: " + x.removeprefix(AGENT) for x in lines]
+
+
+def works_again(scene, *problems):
+    """The first round without the trouble makes up for it."""
+    got = scene.lines()
+    assert got[0] == out(scene.a)
+    assert sorted(got[1:]) == sorted(resolved(*problems))
+    scene.session_is_clean()
+    assert scene.active() == "NY"
+    scene.cron()
+    assert scene.values() == [scene.b.addr]
+    got, = scene.lines()
+    assert got.startswith(f"{WWW} A {SHOWN}")
 
 
 class Machine:
@@ -344,3 +362,13 @@ def machine(tmp_path_factory):
 def scene(machine, agent, tmp_path):
     with Scene(machine, agent, tmp_path) as s:
         yield s
+
+
+@pytest.fixture
+def outage(scene):
+    """A world that knew both targets, and the first one has just gone."""
+    scene.a, scene.b = scene.pair()
+    scene.settle()
+    scene.a.close()
+    scene.start = scene.dump()
+    return scene
