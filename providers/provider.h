@@ -76,7 +76,9 @@ struct change_result {
 };
 
 struct provider_apply {
-    struct err err; /* ERR_NONE, or why the whole was given up */
+    struct err err; /* ERR_NONE, or why the whole was given up; beside DONE:
+                       what follows a write failed (the serial stays), to be
+                       asked for again by `confirm` */
     const struct change_result *results; /* one per change, same order */
     size_t n;
     bool has_serial;

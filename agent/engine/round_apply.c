@@ -84,7 +84,10 @@ static void remember_withdrawal(struct round_zone *z)
     t[0] = z->plan.now_ms != 0 ? z->plan.now_ms : 1;
 }
 
-static void on_done(struct round_zone *z, size_t s, size_t k)
+/* whole: what is set beside a done change is what follows it (a serial that
+ * did not rise): to be made sure of in the next round. */
+static void on_done(struct round_zone *z, size_t s, size_t k,
+                    const struct err *whole)
 {
     struct plan_set *ps = &z->plan.sets[s];
     struct plan_value *v = &ps->values[k];
@@ -92,6 +95,7 @@ static void on_done(struct round_zone *z, size_t s, size_t k)
     if (plan_is_check_withdrawal(v))
         remember_withdrawal(z);
     plan_done(ps, v, z->plan.now_ms, false);
+    v->memory->uncertain = whole->code != ERR_NONE;
     if (v->dropped && !v->publish)
         v->memory->withdrawn = false; /* done with, not switched off */
     z->sets[s].values[k].row->published = v->publish;
@@ -136,7 +140,7 @@ static void on_applied(void *arg, const struct provider_apply *a)
         const struct change_result *res = i < a->n ? &a->results[i] : &none;
 
         if (res->state == CHANGE_DONE)
-            on_done(z, z->refs[i].set, z->refs[i].value);
+            on_done(z, z->refs[i].set, z->refs[i].value, &a->err);
         else
             on_not_done(z, z->refs[i].set, z->refs[i].value, res, &a->err);
     }
