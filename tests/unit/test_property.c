@@ -482,14 +482,12 @@ static void on_written(struct trial *t, size_t s, size_t i)
     const struct pw_value *at = &t->w.s[s].v[i];
     struct shadow *sh = &t->v[s][i];
 
-    if (v->publish == v->published) {
-        /* Nothing, or made sure of. */
-        sh->uncertain = at->memory.uncertain;
+    sh->uncertain = at->memory.uncertain;
+    if (v->publish == v->published) { /* nothing, or made sure of */
         sh->changed_ms = at->memory.pending_since_ms;
         return;
     }
     t->clean = t->clean && at->write == PW_DONE && at->on == v->publish;
-    sh->uncertain = at->memory.uncertain;
     sh->was_on = at->on;
     if (at->write != PW_DONE || at->on != v->publish)
         return;
