@@ -10,9 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/base/mem.h"
-#include "agent/engine/state.h"
 #include "tests/unit/plan_world.h"
+#include "tests/unit/state_room.h"
 
 /* Random specs and worlds for the property tests, and the tiers of
  * spec-language 4 a second time, straight from its text. */
@@ -154,6 +153,41 @@ static inline struct naive naive_decide(const struct decide_set *set)
     return d;
 }
 
+/* What decide was asked, from a plan. */
+struct described {
+    struct decide_value v[PW_VALUES];
+    size_t at[PW_VALUES]; /* place among the plan's values */
+    struct decide_set set;
+};
+
+static inline void describe(const struct plan_set *ps, struct described *d)
+{
+    size_t n = 0;
+
+    memset(&d->set, 0, sizeof d->set);
+    for (size_t i = 0; i < ps->nvalues; i++) {
+        const struct plan_value *v = &ps->values[i];
+
+        if (v->dropped)
+            continue;
+        d->v[n].healthy = v->healthy;
+        d->v[n].never_up = v->never_up;
+        d->v[n].waiting = v->waiting;
+        d->v[n].held_off = v->memory->held_off;
+        d->v[n].published = v->published;
+        d->at[n++] = i;
+        if (v->fallback)
+            d->set.nfallback++;
+        else
+            d->set.nvalues++;
+    }
+    d->set.order = ps->order;
+    d->set.take = ps->take;
+    d->set.all_down = ps->all_down;
+    d->set.values = d->v;
+    d->set.fallback = d->v + d->set.nvalues;
+}
+
 /* --- random worlds ---------------------------------------------------------
  */
 
@@ -209,6 +243,10 @@ static inline void random_set(struct rng *r, struct pw *w)
         v->on = rng_percent(r, 60);
         v->present = v->on || rng_percent(r, 50);
     }
+    if (n > nvalues && rng_percent(r, 20)) {
+        s->v[n - 1].twin = 1 + rng_below(r, (uint32_t)nvalues);
+        s->v[n - 1].on = s->v[n - 1].present = false;
+    }
 }
 
 static inline void random_world(struct rng *r, struct pw *w)
@@ -224,30 +262,15 @@ static inline void random_world(struct rng *r, struct pw *w)
         random_set(r, w);
 }
 
-static inline void remove_state(const char *dir, const char *path)
-{
-    static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
-
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
-        char *file = mem_printf("%s%s", path, tails[i]);
-
-        (void)unlink(file);
-        free(file);
-    }
-    assert_int_equal(rmdir(dir), 0);
-}
-
 /* Through the state file and back. */
 static inline void pw_through_file(struct pw *w)
 {
-    char dir[] = "/tmp/property-XXXXXX", *path;
-    struct state *st;
-    struct err e;
+    struct room room;
 
-    assert_non_null(mkdtemp(dir));
-    path = mem_printf("%s/state.db", dir);
+    room_open(&room);
     for (int load = 0; load < 2; load++) {
-        assert_int_equal(state_open(path, false, &st, &e), 0);
+        struct state *st = room_state(&room);
+
         for (size_t s = 0; s < w->n; s++) {
             char name[32], data[32];
             struct memory_set *ms;
@@ -270,11 +293,10 @@ static inline void pw_through_file(struct pw *w)
             }
         }
         if (load == 0)
-            assert_int_equal(state_save(st, &e), 0);
+            room_save(st);
         state_close(st);
     }
-    remove_state(dir, path);
-    free(path);
+    room_close(&room);
 }
 
 #endif

@@ -68,38 +68,17 @@ static void broken(const struct trial *t, size_t s, const char *what, int line)
 /* --- decide against its second version --------------------------------------
  */
 
-struct described {
-    struct decide_value v[PW_VALUES];
-    size_t at[PW_VALUES]; /* place among the plan's values */
-    struct decide_set set;
-};
-
-static void describe(const struct plan_set *ps, struct described *d)
+/* Value i, or one with equal data, is to be published. */
+static bool wanted(const struct plan_set *ps, const struct described *d,
+                   const struct naive *want, size_t i)
 {
-    size_t n = 0;
+    uint32_t mask = want->values | want->fallback << d->set.nvalues;
+    bool on = false;
 
-    memset(&d->set, 0, sizeof d->set);
-    for (size_t i = 0; i < ps->nvalues; i++) {
-        const struct plan_value *v = &ps->values[i];
-
-        if (v->dropped)
-            continue;
-        d->v[n].healthy = v->healthy;
-        d->v[n].never_up = v->never_up;
-        d->v[n].waiting = v->waiting;
-        d->v[n].held_off = v->memory->held_off;
-        d->v[n].published = v->published;
-        d->at[n++] = i;
-        if (v->fallback)
-            d->set.nfallback++;
-        else
-            d->set.nvalues++;
-    }
-    d->set.order = ps->order;
-    d->set.take = ps->take;
-    d->set.all_down = ps->all_down;
-    d->set.values = d->v;
-    d->set.fallback = d->v + d->set.nvalues;
+    for (size_t k = 0; k < d->set.nvalues + d->set.nfallback; k++)
+        if (ps->values[d->at[k]].memory == ps->values[i].memory)
+            on = on || (mask >> k & 1) != 0;
+    return on;
 }
 
 static void check_decision(const struct trial *t, size_t s)
@@ -114,9 +93,7 @@ static void check_decision(const struct trial *t, size_t s)
     MUST(t, s, ps->decision.rule == want.rule);
     for (size_t k = 0; k < d.set.nvalues + d.set.nfallback; k++) {
         const struct plan_value *v = &ps->values[d.at[k]];
-        bool on = k < d.set.nvalues
-                      ? (want.values >> k & 1) != 0
-                      : (want.fallback >> (k - d.set.nvalues) & 1) != 0;
+        bool on = wanted(ps, &d, &want, d.at[k]);
 
         if (v->reclaim_held)
             MUST(t, s, !on && v->publish && v->published);
@@ -205,6 +182,8 @@ static void check_value(const struct trial *t, size_t s, size_t i)
     int64_t well_ms = t->w.now_ms - sh->healthy_since_ms;
     bool served = false;
 
+    if (v->twin > 0)
+        return;
     if (v->dropped) {
         for (size_t k = 0; k < ps->nvalues; k++)
             served =
@@ -244,7 +223,7 @@ static void check_brake(struct trial *t)
             const struct plan_value *v = &t->w.values[s][i];
             int64_t changed = t->v[s][i].changed_ms;
 
-            stood += v->published &&
+            stood += v->published && v->twin == 0 &&
                      (changed == 0 || z->now_ms - changed >= WINDOW_MS);
             if (plan_is_check_withdrawal(v) && !t->was_braked[s]) {
                 now++;
@@ -274,7 +253,7 @@ static void check_plan(struct trial *t)
             /* What is as wanted is written only to make sure of it. */
             MUST(t, s,
                  plan_is_change(v) == (v->publish != v->published) ||
-                     v->confirm);
+                     v->confirm || v->twin > 0);
         }
         MUST(t, s, changes == ps->nchanges);
         MUST(t, s, ps->hold == PLAN_FREE || changes == 0);
@@ -335,6 +314,9 @@ static void mirror_values(struct pw_set *s)
         s->v[i] = s->v[main - 1 - i];
         s->v[main - 1 - i] = v;
     }
+    for (size_t i = main; i < s->n; i++)
+        if (s->v[i].twin > 0)
+            s->v[i].twin = main + 1 - s->v[i].twin;
 }
 
 /* The same state and the same world give the same plan; where nothing is
@@ -421,12 +403,15 @@ static void happen(struct trial *t)
             if (v->target != PW_NO_CHECK &&
                 rng_percent(r, t->flappy && i == 0 ? 60 : 25))
                 v->target = (enum pw_target)rng_below(r, 3);
+            if (v->twin > 0)
+                continue;
             if (rng_percent(r, 4))
                 v->on = !v->on;
             v->present = v->present || v->on;
             v->write =
                 rng_percent(r, 92) ? PW_DONE : (enum pw_write)rng_below(r, 4);
-            v->dropped = v->dropped || rng_percent(r, 1);
+            v->dropped = v->dropped ||
+                         (set->v[set->n - 1].twin == 0 && rng_percent(r, 1));
         }
     }
 }
@@ -482,6 +467,8 @@ static void on_written(struct trial *t, size_t s, size_t i)
     const struct pw_value *at = &t->w.s[s].v[i];
     struct shadow *sh = &t->v[s][i];
 
+    if (v->twin > 0)
+        return;
     sh->uncertain = at->memory.uncertain;
     if (v->publish == v->published) { /* nothing, or made sure of */
         sh->changed_ms = at->memory.pending_since_ms;
