@@ -154,15 +154,33 @@ static void test_damaged(void **state)
     room_close(&r);
 }
 
-/* Another program's database: its tables are not ours. */
+/* Ours, with tables that this version cannot read. */
 static void test_other_tables(void **state)
 {
     struct room r;
 
     (void)state;
     room_open(&r);
-    room_sql(&r, "CREATE TABLE checks(id INT); INSERT INTO checks VALUES(1)");
+    room_sql(&r, "PRAGMA application_id=1684956006;"
+                 "CREATE TABLE checks(id INT); INSERT INTO checks VALUES(1)");
     expect_set_aside(&r);
+    room_close(&r);
+}
+
+/* Another program's database is neither used nor moved. */
+static void test_other_program(void **state)
+{
+    struct state *s = NULL;
+    struct room r;
+    struct err e;
+
+    (void)state;
+    room_open(&r);
+    room_sql(&r, "CREATE TABLE checks(id INT); INSERT INTO checks VALUES(1)");
+    assert_int_equal(state_open(r.path, false, &s, &e), -1);
+    assert_int_equal(e.code, ERR_CONFLICT);
+    assert_non_null(strstr(e.msg, "the database of another program"));
+    assert_int_equal(room_files(&r, "state.db.damaged"), 0);
     room_close(&r);
 }
 
@@ -334,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_killed_holder),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_other_tables),
+        cmocka_unit_test(test_other_program),
         cmocka_unit_test(test_cut_database),
         cmocka_unit_test(test_rubbish_inside),
         cmocka_unit_test(test_shared_cases),
