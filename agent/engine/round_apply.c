@@ -123,6 +123,9 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
 
     (void)snprintf(key, sizeof key, "write %s %.60s", ps->name, v->data);
     v->memory->uncertain = res->state == CHANGE_UNKNOWN || v->confirm;
+    /* It may have happened: the brake counts it rather twice than never. */
+    if (res->state == CHANGE_UNKNOWN && plan_is_check_withdrawal(v))
+        remember_withdrawal(z);
     round_problem(z->round, z->name, key, "%s (%s) could not be %s: %s%s",
                   ps->name, v->data, v->publish ? "published" : "withdrawn",
                   why,
