@@ -33,6 +33,7 @@ ROW_FN(value, values)
 ROW_FN(set, sets)
 ROW_FN(spec, specs)
 ROW_FN(zone, zones)
+ROW_FN(stop, stops)
 ROW_FN(problem, problems)
 
 int64_t state_now_ms(void)
@@ -101,6 +102,11 @@ void state_text(char **field, const char *text)
 
     free(*field);
     *field = copy;
+}
+
+struct state_stop *state_stop_get(struct state *s, const char *provider)
+{
+    return state_stop_row(s, provider);
 }
 
 bool state_problem(struct state *s, const char *key, bool minor,
@@ -200,6 +206,7 @@ void state_clear(struct state *s)
     CLEAR(set, sets, free(row->reason));
     CLEAR(spec, specs, (free(row->texts), free(row->stale)));
     CLEAR(zone, zones, (void)0);
+    CLEAR(stop, stops, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);
 }

@@ -22,6 +22,7 @@ struct state {
     struct state_set *sets;
     struct state_spec *specs;
     struct state_zone *zones;
+    struct state_stop *stops;
     struct state_problem *problems;
     struct state_event_row *events;
     size_t nevents, events_cap;
@@ -44,6 +45,7 @@ struct state_value *state_value_row(struct state *s, const char *key);
 struct state_set *state_set_row(struct state *s, const char *key);
 struct state_spec *state_spec_row(struct state *s, const char *key);
 struct state_zone *state_zone_row(struct state *s, const char *key);
+struct state_stop *state_stop_row(struct state *s, const char *key);
 struct state_problem *state_problem_row(struct state *s, const char *key);
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */

@@ -25,6 +25,8 @@ const char state_schema[] =
     " good_wall_ms INT, gone_ms INT, stale TEXT);"
     "CREATE TABLE IF NOT EXISTS zones(key TEXT PRIMARY KEY, "
     " withdrawn_ms TEXT, serial INT);"
+    "CREATE TABLE IF NOT EXISTS stops(key TEXT PRIMARY KEY, until_ms INT, "
+    " print INT, text TEXT);"
     "CREATE TABLE IF NOT EXISTS problems(key TEXT PRIMARY KEY, text TEXT, "
     " since_wall_ms INT);"
     "CREATE TABLE IF NOT EXISTS history(id INTEGER PRIMARY KEY, wall_ms INT, "
@@ -174,6 +176,15 @@ static void load_zone(struct state *s, sqlite3_stmt *q)
     r->serial = (uint32_t)sqlite3_column_int64(q, 2);
 }
 
+static void load_stop(struct state *s, sqlite3_stmt *q)
+{
+    struct state_stop *r = state_stop_row(s, column_key(q));
+
+    r->until_ms = column_time(s, q, 1);
+    r->print = (uint32_t)sqlite3_column_int64(q, 2);
+    r->text = column_text(q, 3);
+}
+
 static void load_problem(struct state *s, sqlite3_stmt *q)
 {
     struct state_problem *r = state_problem_row(s, column_key(q));
@@ -258,6 +269,7 @@ int state_load(struct state *s, struct err *e)
         {"SELECT key,brake_since_ms,tier,reason FROM sets", load_set},
         {"SELECT key,texts,good_wall_ms,gone_ms,stale FROM specs", load_spec},
         {"SELECT key,withdrawn_ms,serial FROM zones", load_zone},
+        {"SELECT key,until_ms,print,text FROM stops", load_stop},
         {"SELECT key,text,since_wall_ms FROM problems", load_problem},
     };
 

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from ispconfig import double
-from ispconfig.scene import (AGENT, ORG, WWW, back, down, machine, out,
-                             outage, resolved, scene, up, works_again)
+from ispconfig.scene import (AGENT, MINUTE_MS, ORG, WWW, back, down, machine,
+                             out, outage, resolved, scene, up, works_again)
 
 # pytest finds fixtures by their names here.
 assert machine and scene and outage
@@ -70,10 +70,26 @@ def test_wrong_password(outage):
                                     RECORDS + text]
     assert outage.isp.methods() == ["login"]
     assert outage.lines(code=1) == []
-    attempts, = outage.isp.sql("SELECT times FROM attempts_login")
-    assert attempts["times"] == 2
-    outage.configure(password=outage.isp.password)
+    assert outage.isp.methods() == []
+    outage.configure(password=outage.isp.password)  # is tried at once
     works_again(outage, LIST + text, RECORDS + text)
+
+
+def test_a_wrong_password_never_locks_out(outage):
+    """Cron starts a run each minute; ten failures would lock the address
+    out, and the panel's own users behind it."""
+    outage.configure(password="made-up-wrong")
+    logins = []
+    for _ in range(12):
+        outage.once(code=1)
+        logins.append(len(outage.isp.methods()))
+        outage.isp.advance(60)
+        outage.later(MINUTE_MS)
+    assert logins == [1, 0, 0, 0, 0] * 2 + [1, 0]
+    attempts, = outage.isp.sql("SELECT times FROM attempts_login")
+    assert attempts["times"] == 1
+    outage.configure(password=outage.isp.password)
+    assert out(outage.a) in outage.lines()
 
 
 def test_locked_out(outage):
@@ -452,11 +468,14 @@ def test_plain_http_only_to_loopback(scene):
 
 def test_nobody_at_home(outage):
     outage.isp.relay.mode = "refuse"
-    got = outage.lines(code=1)
-    assert got[0] == down(outage.a) and len(got) == 3
+    text = (f"login: 127.0.0.1:{outage.isp.port}: the connection was closed "
+            "during the TLS handshake")
+    problems = [LIST + text, RECORDS + text]
+    assert outage.lines(code=1) == [down(outage.a), *problems]
+    assert outage.lines(code=1) == []
     assert outage.changed(outage.start) == {}
     outage.isp.relay.mode = "normal"
-    works_again(outage, *got[1:])
+    works_again(outage, *problems)
 
 
 # ---- slow panels ------------------------------------------------------------
@@ -467,12 +486,17 @@ def test_a_panel_that_is_slower_than_the_deadline(outage):
     before = time.monotonic()
     problem = (f"{AGENT}some provider did not answer in time; its sets are "
                "held")
-    assert outage.lines("--deadline", "1s", code=1) == [down(outage.a),
-                                                        problem]
+    got = outage.lines("--deadline", "1s", code=1)
     assert time.monotonic() - before < 2.9
+    assert got[:2] == [down(outage.a), problem]
+    text = (f"dns_zone_get: 127.0.0.1:{outage.isp.port}: the answer was lost: "
+            "no answer in time")
+    assert sorted(got[2:]) == [LIST + text, RECORDS + text]
+    methods = outage.isp.methods()
+    assert methods[0] == "login" and methods[-1] == "logout"
     assert outage.changed(outage.start) == {}
     outage.isp.clear_variants()
-    works_again(outage, problem)
+    works_again(outage, *got[1:])
 
 
 def test_a_write_is_brought_to_its_end(outage):
