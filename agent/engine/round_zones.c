@@ -71,16 +71,24 @@ void round_open_providers(struct round *r)
     }
 }
 
+struct closing {
+    size_t waiting;
+    bool done;
+};
+
 static void on_closed(void *arg)
 {
-    round_end(arg);
+    struct closing *c = arg;
+
+    c->waiting--;
+    c->done = c->waiting == 0;
 }
 
 void round_close_providers(struct round *r)
 {
+    struct closing *c = arena_alloc(r->arena, sizeof *c);
     int64_t now_ms = clock_mono_ms();
     int64_t until_ms = (now_ms > r->end_ms ? now_ms : r->end_ms) + 1000;
-
     bool late = r->waiting > 0 && !loop_wait(r->loop, &r->idle, until_ms);
 
     for (size_t i = 0; i < r->cfg->nproviders; i++) {
@@ -89,15 +97,15 @@ void round_close_providers(struct round *r)
         if (p == NULL)
             continue;
         r->providers[i].instance = NULL;
-        round_begin(r);
-        p->ops->close(p, on_closed, r);
+        c->waiting++;
+        p->ops->close(p, on_closed, c);
     }
     /* What is still out ends now, and starts nothing new: it is closing. */
     if (late)
         http_give_up(r->http);
     /* Beyond the deadline if need be: a session should be ended. */
-    if (r->waiting > 0)
-        (void)loop_wait(r->loop, &r->idle, clock_mono_ms() + 5000);
+    if (c->waiting > 0)
+        (void)loop_wait(r->loop, &c->done, clock_mono_ms() + 5000);
 }
 
 /* --- zones --------------------------------------------------------------- */
