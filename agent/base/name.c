@@ -25,10 +25,9 @@ static int check_label(const char *in, const char *label, size_t len,
                            "\"%.200s\" is not a domain name: a label takes "
                            "letters, digits, '-' and '_'",
                            in);
-        if (label[i] == '*' && (len != 1 || label != in))
+        if (label[i] == '*' && len != 1)
             return err_set(e, ERR_INPUT,
-                           "\"%.200s\": '*' may only be the whole first label",
-                           in);
+                           "\"%.200s\": '*' may only be a whole label", in);
     }
     return 0;
 }

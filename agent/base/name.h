@@ -14,8 +14,9 @@
 
 /* in as an absolute name, final dot or not.
  * returns 0, or -1 with e set: ERR_INPUT (empty label, label over 63 bytes,
- * name too long, byte outside [A-Za-z0-9_-*]; "*" only as the whole first
- * label). source: RFC 1035 2.3.4, RFC 4592 2.1.1 */
+ * name too long, byte outside [A-Za-z0-9_-*]; "*" only as a whole label,
+ * which need not be the first: _failover.*.example.org). source: RFC
+ * 1035 2.3.4, RFC 4592 2.1.1 */
 MUST_CHECK int name_canon(const char *in, char out[NAME_SIZE], struct err *e);
 
 /* in relative to origin (canonical): "@" and "" are origin, a final dot

@@ -25,13 +25,15 @@ struct tally {
  * ---------------------------------------------------------------------- */
 
 /* Without --name the text is judged for the root, which holds every name;
- * nobody wants to read "_failover..". */
+ * nobody wants to read "_failover.". */
 static const char *without_root(const char *text)
 {
-    static const char root[] = "_failover.. ";
+    static const char *const roots[] = {"_failover. ", "_failover.: "};
 
-    return strncmp(text, root, sizeof root - 1) == 0 ? text + sizeof root - 1
-                                                     : text;
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+        if (strncmp(text, roots[i], strlen(roots[i])) == 0)
+            return text + strlen(roots[i]);
+    return text;
 }
 
 static void print_text(const char *what, const struct spec *spec,

@@ -250,7 +250,7 @@ static int parse(int argc, char **argv, const char *where, const char *takes,
     int got;
 
     fill_long(longs);
-    optind = 1;
+    optind = 0; /* starts getopt anew, its ordering included */
     while ((got = getopt_long(argc, argv, stop ? "+c:vn:h" : "c:vn:h", longs,
                               NULL)) != -1) {
         char letter = got >= 256 ? options[got - 256].letter : (char)got;

@@ -263,28 +263,51 @@ static void brake_begin(struct plan_set *set, int64_t now_ms)
 }
 
 /* Its checks have failed for another access period and requiredFailure more
- * results. */
+ * results: since the hold began, or since they were confirmed, if that was
+ * later. A streak that has started anew counts from its start. */
+static bool has_failed_on(const struct plan_set *set, struct plan_value *v,
+                          int64_t now_ms)
+{
+    int64_t since_ms = set->memory->brake_since_ms;
+    uint32_t from = v->memory->brake_streak;
+
+    if (v->decided_ms > since_ms) {
+        since_ms = v->decided_ms;
+        from = v->need_failure;
+    }
+    if (v->fail_streak < from)
+        from = v->memory->brake_streak = 0;
+    return now_ms - since_ms >= v->access_period_ms &&
+           v->fail_streak - from >= v->need_failure;
+}
+
 static bool brake_is_over(const struct plan_set *set, int64_t now_ms)
 {
-    int64_t held_ms = now_ms - set->memory->brake_since_ms;
+    bool over = true;
 
     for (size_t i = 0; i < set->nvalues; i++) {
-        const struct plan_value *v = &set->values[i];
+        struct plan_value *v = &set->values[i];
 
-        if (!plan_is_check_withdrawal(v))
-            continue;
-        if (held_ms < v->access_period_ms ||
-            v->fail_streak < v->memory->brake_streak ||
-            v->fail_streak - v->memory->brake_streak < v->need_failure)
-            return false;
+        if (plan_is_check_withdrawal(v))
+            over = has_failed_on(set, v, now_ms) && over;
     }
-    return true;
+    return over;
 }
 
 static void brake_hold(struct plan_set *set)
 {
     set->hold = PLAN_BRAKE;
     keep_set(set);
+}
+
+/* What the agent itself has published since then does not count; what it has
+ * taken out since then is counted from the times of the withdrawals. */
+static bool stood_a_minute_ago(const struct plan_value *v, int64_t now_ms)
+{
+    int64_t changed_ms = v->memory->pending_since_ms;
+
+    return v->published &&
+           (changed_ms == 0 || now_ms - changed_ms >= PLAN_BRAKE_WINDOW_MS);
 }
 
 static size_t brake_measure(struct plan_zone *zone)
@@ -296,7 +319,8 @@ static size_t brake_measure(struct plan_zone *zone)
     zone->published = recent;
     for (size_t i = 0; i < zone->nsets; i++)
         for (size_t k = 0; k < zone->sets[i].nvalues; k++)
-            zone->published += zone->sets[i].values[k].published;
+            zone->published +=
+                stood_a_minute_ago(&zone->sets[i].values[k], zone->now_ms);
     zone->allowed = zone->published * (size_t)zone->max_change_pct / 100;
     if (zone->allowed < PLAN_BRAKE_LEAST)
         zone->allowed = PLAN_BRAKE_LEAST;

@@ -205,8 +205,9 @@ class World:
         zone touched."""
         before = self.files()
         got = self.once(*arguments)
-        assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
-        assert self.files() == before
+        said = (got.returncode, got.stdout, got.stderr)
+        assert said == (0, "", ""), said
+        assert self.files() == before, "a file of the zone was touched"
 
     def settle(self):
         """The first round; the state afterwards knows the world."""

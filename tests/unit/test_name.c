@@ -32,6 +32,7 @@ static void test_canon_good(void **state)
         {"_failover.www.Example.org", "_failover.www.example.org."},
         {"*.example.org", "*.example.org."},
         {"*", "*."},
+        {"_failover.*.wild.example.org", "_failover.*.wild.example.org."},
         {"xn--bcher-kva.example", "xn--bcher-kva.example."},
         {"1.2.3.4", "1.2.3.4."},
         {"-a-.b_", "-a-.b_."},
@@ -72,10 +73,8 @@ static void test_canon_bad(void **state)
          "is not a domain name"},
         {"a\nb", "is not a domain name"},
         {"a/b", "is not a domain name"},
-        {"a.*", "'*' may only be the whole first label"},
-        {"a*.b", "'*' may only be the whole first label"},
-        {"**.b", "'*' may only be the whole first label"},
-        {"*.*.b", "'*' may only be the whole first label"},
+        {"a*.b", "'*' may only be a whole label"},
+        {"**.b", "'*' may only be a whole label"},
     };
     char out[NAME_SIZE], in[400];
 
