@@ -16,7 +16,8 @@ struct out {
     bool active;
     bool base_owner, base_ttl; /* it has one of its own */
     uint8_t owner, ttl;        /* owner_way, ttl_way */
-    bool lent_owner, lent_ttl; /* of a comment of ours */
+    bool lent_owner, lent_ttl; /* of a comment of ours, */
+    bool note_owner;           /* which gets the note owner=… */
     uint32_t ttl_s;
 };
 struct edit {
@@ -95,6 +96,12 @@ static const char **current_owner(struct edit *x, uint32_t file)
     return &x->owner[f->depth];
 }
 
+/* The TTL that a line without one would have where no $TTL holds. */
+static uint32_t current_ttl(const struct edit *x)
+{
+    return x->last_known ? x->last_ttl : MASTERFILE_TTL_UNSET;
+}
+
 static int needs_change(const struct edit *x, const struct masterfile_item *it)
 {
     if (it->file == 0)
@@ -129,11 +136,9 @@ static int resolve_ttl(struct edit *x, const struct masterfile_item *it,
 {
     bool free_ttl = it->kind == MF_OFF && it->ttl_from == MF_TTL_LAST;
     bool given = step->ttl_s != MASTERFILE_TTL_KEEP;
-    uint32_t now = x->last_known ? x->last_ttl : 3600;
+    uint32_t now = it->has_default ? it->default_ttl : current_ttl(x);
 
     o->ttl_s = given ? (uint32_t)step->ttl_s : it->ttl;
-    if (it->ttl_from == MF_TTL_DEFAULT)
-        now = it->ttl;
     if (free_ttl && !given)
         o->ttl_s = now;
     if (o->base_ttl) {
@@ -153,6 +158,21 @@ static int resolve_ttl(struct edit *x, const struct masterfile_item *it,
     if (o->ttl == TTL_WRITE || (o->ttl == TTL_KEEP && it->ttl_tok.len > 0)) {
         x->last_ttl = o->ttl_s;
         x->last_known = true;
+    }
+    return 0;
+}
+
+/* These lines stay as they are. */
+static int resolve_generate(struct edit *x, const struct masterfile_item *it)
+{
+    if (it->ttl_from == MF_TTL_TOKEN) {
+        x->last_ttl = it->ttl;
+        x->last_known = true;
+    } else if (it->ttl_from == MF_TTL_LAST && current_ttl(x) != it->ttl) {
+        return err_set(x->e, ERR_UNSUPPORTED,
+                       "%s:%u: $GENERATE takes its TTL from a line above that "
+                       "would change; write the TTL into it, or a $TTL line",
+                       x->m->files[it->file].path, it->line);
     }
     return 0;
 }
@@ -177,6 +197,15 @@ static void resolve_fresh(struct edit *x, size_t after)
     }
 }
 
+/* A comment of ours whose note somebody took away: it means the owner above. */
+static bool loses_owner(struct edit *x, const struct masterfile_item *it)
+{
+    const char *owner = *current_owner(x, it->file);
+
+    return it->owner_tok.len == 0 &&
+           (owner == NULL || strcmp(owner, it->owner) != 0);
+}
+
 static int resolve_item(struct edit *x, size_t i)
 {
     const struct masterfile_item *it = &x->m->items[i];
@@ -184,8 +213,13 @@ static int resolve_item(struct edit *x, size_t i)
     struct out *o = &x->outs[i];
 
     o->active = step->active;
-    if (it->kind != MF_GENERATE) {
+    if (it->kind == MF_GENERATE) {
+        if (resolve_generate(x, it) != 0)
+            return -1;
+    } else {
         set_base(x, i, o);
+        if (it->kind == MF_OFF && !o->active)
+            o->note_owner = it->noted_owner || loses_owner(x, it);
         if (o->active &&
             (resolve_owner(x, it, o) != 0 || resolve_ttl(x, it, step, o) != 0))
             return -1;
@@ -247,7 +281,7 @@ static void render_lines(struct edit *x, const struct masterfile_item *it,
 static void render_off(struct edit *x, const struct masterfile_item *it,
                        struct out *o)
 {
-    bool owner = it->kind == MF_OFF ? it->noted_owner : !o->base_owner;
+    bool owner = it->kind == MF_OFF ? o->note_owner : !o->base_owner;
     bool ttl = it->kind == MF_OFF
                    ? it->ttl_from == MF_TTL_NOTE
                    : !o->base_ttl && it->ttl_from != MF_TTL_DEFAULT;
@@ -310,7 +344,8 @@ static void render_item(struct edit *x, size_t i)
         (o->active == was_active && o->owner == OWNER_KEEP &&
          o->ttl == TTL_KEEP && it->type != MF_SOA &&
          (o->active ||
-          (o->lent_owner == it->lent_owner && o->lent_ttl == it->lent_ttl)))) {
+          (o->note_owner == it->noted_owner &&
+           o->lent_owner == it->lent_owner && o->lent_ttl == it->lent_ttl)))) {
         copy_to(x, end);
         return;
     }

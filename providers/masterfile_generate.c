@@ -58,6 +58,7 @@ static int parse_fields(const char *const *w, int n, struct masterfile_item *it)
 
         if (masterfile_ttl_parse(w[i], len, &ttl)) {
             it->ttl = ttl;
+            it->ttl_from = MF_TTL_TOKEN;
         } else if (c != 0) {
             has_class = true;
             if (c == 2)

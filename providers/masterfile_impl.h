@@ -8,6 +8,9 @@
 #define MASTERFILE_MARK ";dnsfailover"
 #define MASTERFILE_NAME_MAX 1100 /* 255 bytes, each written as \DDD */
 
+/* What NSD and Knot take when nothing says it. */
+#define MASTERFILE_TTL_UNSET 3600u
+
 enum { MF_OTHER = 0, MF_SOA = 6, MF_RRSIG = 46, MF_NSEC = 47 }; /* + rr_type */
 
 struct masterfile_span {
@@ -32,10 +35,11 @@ struct masterfile_item {
     uint32_t raw_off, raw_len; /* whole lines in their file */
     uint32_t line, file;       /* file: index of files */
     uint8_t kind, ttl_from;
-    bool has_default;                       /* a $TTL holds here */
     bool noted_owner, lent_owner, lent_ttl; /* MF_OFF */
     uint16_t type;                          /* of the IN class, or MF_OTHER */
     uint32_t ttl;
+    bool has_default;           /* a $TTL (or the SOA's minimum) holds here, */
+    uint32_t default_ttl;       /* and says this */
     const char *owner, *origin; /* absolute, lower case */
     /* How the owner was written, here or above, and under which origin; NULL:
      * not known. */

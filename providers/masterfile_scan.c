@@ -8,7 +8,6 @@
 
 #define INCLUDE_DEPTH 8
 #define INCLUDE_FILES 1000
-#define TTL_UNSET 3600u /* what NSD and Knot take when nothing says it */
 
 /* What holds at a line. Owner and origin belong to one file, the TTLs go on
  * through $INCLUDE, as BIND has it. */
@@ -52,6 +51,7 @@ static const char *owner_of(struct scan *s, const char *tok, size_t n,
 static void set_ttl(const struct scan *s, struct masterfile_item *it)
 {
     it->has_default = s->default_known;
+    it->default_ttl = s->default_ttl;
     if (it->ttl_tok.len > 0) {
         it->ttl_from = MF_TTL_TOKEN;
     } else if (s->default_known) {
@@ -59,7 +59,16 @@ static void set_ttl(const struct scan *s, struct masterfile_item *it)
         it->ttl = s->default_ttl;
     } else {
         it->ttl_from = MF_TTL_LAST;
-        it->ttl = s->last_known ? s->last_ttl : TTL_UNSET;
+        it->ttl = s->last_known ? s->last_ttl : MASTERFILE_TTL_UNSET;
+    }
+}
+
+/* For the records below that have none. */
+static void keep_ttl(struct scan *s, const struct masterfile_item *it)
+{
+    if (it->ttl_from == MF_TTL_TOKEN) {
+        s->last_ttl = it->ttl;
+        s->last_known = true;
     }
 }
 
@@ -210,15 +219,12 @@ static int scan_record(struct scan *s, struct place *p,
         if (take_soa(s, it) != 0)
             return -1;
         if (it->ttl_from == MF_TTL_LAST && !s->last_known) {
-            it->ttl = s->default_ttl = min;
-            it->ttl_from = MF_TTL_DEFAULT;
+            s->default_ttl = min;
             s->default_known = true;
+            set_ttl(s, it);
         }
     }
-    if (it->ttl_from == MF_TTL_TOKEN) {
-        s->last_ttl = it->ttl;
-        s->last_known = true;
-    }
+    keep_ttl(s, it);
     (void)push(s->m, it);
     return 0;
 }
@@ -303,7 +309,10 @@ static int scan_directive(struct scan *s, struct place *p,
     if (masterfile_is_word(w, word->len, "$GENERATE")) {
         it->origin = p->origin;
         set_ttl(s, it);
-        return masterfile_generate_add(s->m, l, it, s->e);
+        if (masterfile_generate_add(s->m, l, it, s->e) != 0)
+            return -1;
+        keep_ttl(s, it);
+        return 0;
     }
     if (masterfile_is_word(w, word->len,
                            "$DATE")) /* BIND's own, of transferred zones */
@@ -363,6 +372,19 @@ static size_t off_head(struct scan *s, const char *text, size_t len,
     return p + 1 < len && text[p] == ';' && text[p + 1] == ' ' ? p + 2 : 0;
 }
 
+/* Whether the record in joined goes on; l: how far that was looked at. */
+static bool is_open(struct masterfile_lexer *l, const struct buf *joined)
+{
+    struct masterfile_token t;
+    int r;
+
+    l->s = buf_get(joined);
+    l->len = joined->len;
+    while ((r = masterfile_next(l, &t, NULL)) == 1)
+        continue;
+    return r < 0 && l->depth > 0;
+}
+
 /* The lines of a record that was switched off, put together. in: l at its
  * start; out: it->text, len, raw_len; l after its last line */
 static bool off_text(struct scan *s, struct masterfile_lexer *l,
@@ -371,12 +393,13 @@ static bool off_text(struct scan *s, struct masterfile_lexer *l,
     static const char more[] = MASTERFILE_MARK "+; ";
     const char *from = l->s + l->pos;
     size_t head = off_head(s, from, l->len - l->pos, it);
+    struct masterfile_lexer look = {.s = NULL};
     struct buf joined;
 
     if (head == 0)
         return false;
     buf_init(&joined, MASTERFILE_MAX);
-    for (;;) {
+    do {
         const char *at = l->s + l->pos;
         const char *nl = memchr(at, '\n', l->len - l->pos);
         size_t n = nl != NULL ? (size_t)(nl - at) + 1 : l->len - l->pos;
@@ -385,9 +408,8 @@ static bool off_text(struct scan *s, struct masterfile_lexer *l,
         l->pos += n;
         l->line++;
         head = sizeof more - 1;
-        if (l->len - l->pos <= head || memcmp(l->s + l->pos, more, head) != 0)
-            break;
-    }
+    } while (is_open(&look, &joined) && l->len - l->pos > head &&
+             memcmp(l->s + l->pos, more, head) == 0);
     it->raw_len = (uint32_t)(l->s + l->pos - from);
     it->len = (uint32_t)joined.len;
     it->text = arena_strndup(s->m->arena, buf_get(&joined), joined.len);

@@ -38,6 +38,19 @@ static bool same_span(const struct masterfile_item *a, struct masterfile_span x,
            memcmp(a->text + x.off, b->text + y.off, x.len) == 0;
 }
 
+/* But for the end of the line: the file's last may have got one. */
+static bool same_line(const struct masterfile_item *a,
+                      const struct masterfile_item *b)
+{
+    struct masterfile_span x = {0, a->len}, y = {0, b->len};
+
+    while (x.len > 0 && strchr("\r\n", a->text[x.len - 1]) != NULL)
+        x.len--;
+    while (y.len > 0 && strchr("\r\n", b->text[y.len - 1]) != NULL)
+        y.len--;
+    return same_span(a, x, b, y);
+}
+
 static bool same_name(const char *a, const char *b)
 {
     return a == b || strcmp(a, b) == 0;
@@ -73,8 +86,7 @@ static bool fits_item(const struct masterfile_want *w,
         !same_name(got->origin, it->origin))
         return false;
     if (it->kind == MF_GENERATE)
-        return got->ttl == it->ttl && got->len == it->len &&
-               memcmp(got->text, it->text, it->len) == 0;
+        return got->ttl == it->ttl && same_line(got, it);
     if (w->active && got->ttl != w->ttl)
         return false;
     if (!same_span(got, got->type_tok, it, it->type_tok))

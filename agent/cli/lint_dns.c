@@ -100,17 +100,26 @@ static void on_txt(void *arg, const struct resolver_txt *t)
     l->done = true;
 }
 
+/* Length of a name without its final dot. */
+static int plain_len(const char *name)
+{
+    size_t n = strlen(name);
+
+    return (int)(n > 1 && name[n - 1] == '.' ? n - 1 : n);
+}
+
 static int fetch(struct look *l, const char *owner, struct err *e)
 {
     l->done = false;
     resolver_find_txt(l->resolver, l->servers, l->nservers, owner, on_txt, l);
     (void)loop_wait(l->loop, &l->done, clock_mono_ms() + ANSWER_MS);
     if (!l->done)
-        return err_set(e, ERR_RETRY, "_failover.%s: no answer in time", owner);
+        return err_set(e, ERR_RETRY, "_failover.%.*s: no answer in time",
+                       plain_len(owner), owner);
     if (l->ntxts == 0)
-        return err_set(e,
-                       l->err.code == ERR_NOTFOUND ? ERR_NOTFOUND : ERR_RETRY,
-                       "_failover.%s: %s", owner, l->err.msg);
+        return err_set(
+            e, l->err.code == ERR_NOTFOUND ? ERR_NOTFOUND : ERR_RETRY,
+            "_failover.%.*s: %s", plain_len(owner), owner, l->err.msg);
     return 0;
 }
 

@@ -91,6 +91,8 @@ static void on_done(struct round_zone *z, size_t s, size_t k)
     if (plan_is_check_withdrawal(v))
         remember_withdrawal(z);
     plan_done(ps, v, z->plan.now_ms, false);
+    if (v->dropped && !v->publish)
+        v->memory->withdrawn = false; /* done with, not switched off */
     z->sets[s].values[k].row->published = v->publish;
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,

@@ -120,6 +120,9 @@ void round_tell(struct round *r, enum round_kind kind, const char *zone,
                 const char *name, const char *type, const char *data,
                 bool publish, const char *text);
 
+/* Length of a name without its final dot, as "_failover.%.*s" is written. */
+int round_plain_len(const char *name);
+
 /* --- the stages ---------------------------------------------------------- */
 
 void round_open_providers(struct round *r);  /* round_zones.c */

@@ -52,23 +52,23 @@ static void on_gone(struct round_owner *o)
     if (o->row == NULL || o->row->texts == NULL) {
         if (o->listed)
             round_warn(r, o->zone->name, o->name,
-                       "_failover.%s: %s: nothing is published there yet",
-                       o->name, o->err.msg);
+                       "_failover.%.*s: %s: nothing is published there yet",
+                       round_plain_len(o->name), o->name, o->err.msg);
         return;
     }
     if (o->row->gone_ms == 0) {
         o->row->gone_ms = state_now_ms();
         use_last_good(o, "the record is gone; a second look decides");
         round_warn(r, o->zone->name, o->name,
-                   "_failover.%s is gone (%s): the last good spec stays in "
+                   "_failover.%.*s is gone (%s): the last good spec stays in "
                    "force until the next look says so too",
-                   o->name, o->err.msg);
+                   round_plain_len(o->name), o->name, o->err.msg);
         return;
     }
     round_note(r, o->zone->name,
-               "_failover.%s is gone: no longer managed; its records stay as "
+               "_failover.%.*s is gone: no longer managed; its records stay as "
                "they stand",
-               o->name);
+               round_plain_len(o->name), o->name);
     state_drop_spec(r->state, o->row);
     o->row = NULL;
 }
@@ -132,8 +132,8 @@ static void read_owner(struct round_owner *o)
     if (o->row != NULL)
         o->row->used = true;
     if (o->outcome == RESOLVER_FAILED) {
-        (void)err_set(&e, ERR_RETRY, "_failover.%s lookup failed: %s", o->name,
-                      o->err.msg);
+        (void)err_set(&e, ERR_RETRY, "_failover.%.*s lookup failed: %s",
+                      round_plain_len(o->name), o->name, o->err.msg);
         /* An apex spec is optional, and no news while there was none. */
         if (o->row != NULL || o->listed || o != o->zone->apex)
             on_bad(o, &e);

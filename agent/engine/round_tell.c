@@ -1,6 +1,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/clock.h"
 #include "agent/engine/round_internal.h"
@@ -62,6 +63,13 @@ void round_tell(struct round *r, enum round_kind kind, const char *zone,
 
     remember(r, &ev);
     r->o->sink(r->o->sink_arg, &ev);
+}
+
+int round_plain_len(const char *name)
+{
+    size_t n = strlen(name);
+
+    return (int)(n > 1 && name[n - 1] == '.' ? n - 1 : n);
 }
 
 void round_detail(struct round *r, const char *zone, const char *fmt, ...)

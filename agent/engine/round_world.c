@@ -26,8 +26,9 @@ static bool is_allowed(struct round_zone *z, const struct spec_claim *claim,
                                   r->cfg->nallow_targets};
     bool own = c->target.family != 0;
     char *where =
-        mem_printf("_failover.%s %s%s", claim->spec->owner,
-                   own ? c->pointer : rec->pointer, own ? "" : "/data");
+        mem_printf("_failover.%.*s %s%s", round_plain_len(claim->spec->owner),
+                   claim->spec->owner, own ? c->pointer : rec->pointer,
+                   own ? "" : "/data");
     struct err e;
     int rc;
 
@@ -166,6 +167,12 @@ static void note_opt_out(struct round_zone *z, const struct state_value *row,
                    (int)len, name, data);
 }
 
+/* A value that the agent created may still be published. */
+static bool is_left_over(const struct memory_value *m)
+{
+    return m->expected || m->uncertain || m->pending;
+}
+
 static void sort_remembered(struct round_zone *z, struct dropped *dropped)
 {
     size_t n = strlen(z->name);
@@ -188,7 +195,7 @@ static void sort_remembered(struct round_zone *z, struct dropped *dropped)
         if (at >= 0 && is_in_set(z->claims[at].set, data))
             continue;
         note_opt_out(z, row, name, (size_t)(type - name), data);
-        if (at < 0 || !row->memory.created)
+        if (at < 0 || !row->memory.created || !is_left_over(&row->memory))
             continue;
         d = &dropped[at];
         d->data = mem_grow(d->data, &d->cap, d->n, sizeof *d->data);

@@ -316,7 +316,7 @@ def test_t3_without_tcp(build, target):
         w.configure(servers=[relay.server])
         got = w.once("--deadline", "5s")
     assert got.returncode == 1
-    assert "_failover.www.example.org. lookup failed" in got.stderr
+    assert "_failover.www.example.org lookup failed" in got.stderr
     assert w.files() == before
     del two
 

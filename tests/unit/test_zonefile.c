@@ -116,7 +116,7 @@ static void assert_same_but_digits(const char *a, const char *b)
 
 /* A zone of the fixtures, one value taken out, against its .want. */
 static void check_case(const char *dir, const char *zone, const char *want,
-                       const char *name, const char *data, int times)
+                       const char *name, const char *data, int times, bool back)
 {
     char *text = slurp(dir, zone), *wanted = slurp(dir, want), *got, *path;
     struct room *r;
@@ -139,10 +139,12 @@ static void check_case(const char *dir, const char *zone, const char *want,
         assert_string_equal(got, wanted);
     free(got);
     free(path);
-    assert_true(room_one(r, CHANGE_PUBLISH, name, data));
-    got = room_read(r, "db.example.test");
-    assert_same_but_digits(got, text);
-    free(got);
+    if (back) {
+        assert_true(room_one(r, CHANGE_PUBLISH, name, data));
+        got = room_read(r, "db.example.test");
+        assert_same_but_digits(got, text);
+        free(got);
+    }
     free(text);
     free(wanted);
     room_free(r);
@@ -158,9 +160,9 @@ static void zones_of_our_own(void **state)
 {
     (void)state;
     check_case(fixtures(), "quoted.zone", "quoted.want", "app.example.test.",
-               "192.0.2.1", 1);
+               "192.0.2.1", 1, true);
     check_case(fixtures(), "order.zone", "order.want", "app.sub.example.test.",
-               "192.0.2.1", 2);
+               "192.0.2.1", 2, true);
 }
 
 /* Z3, Z5, Z7 of the acceptance cases. */
@@ -177,11 +179,14 @@ static void acceptance_cases(void **state)
         skip();
     }
     check_case(dir, "z3-quoted.zone", "z3-quoted.want", "www.example.test.",
-               "192.0.2.20", 1);
+               "192.0.2.20", 1, true);
     check_case(dir, "z5-order.zone", "z5-order.want", "www.example.test.",
-               "192.0.2.20", 1);
+               "192.0.2.20", 1, true);
     check_case(dir, "z7-day99.zone", "z7-day99.want", "www.example.test.",
-               "192.0.2.20", 5);
+               "192.0.2.20", 5, true);
+    /* its serial gets shorter */
+    check_case(dir, "z7b-wrap.zone", "z7b-wrap.want", "www.example.test.",
+               "192.0.2.20", 1, false);
 }
 
 /* The hundredth change of the day, and the last serial there is. */
