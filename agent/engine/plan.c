@@ -39,8 +39,9 @@ static void look_at_hands(struct plan_value *v)
     }
     if (v->published || v->healthy == TRI_FALSE)
         m->held_off = false;
+    /* Whoever puts a value in by hand has let it in. */
     if (v->published)
-        m->withdrawn = false;
+        m->withdrawn = m->shut = m->returning = false;
     else
         m->put_in = false;
     m->seen = true;
@@ -52,10 +53,14 @@ static void look_at_health(struct plan_value *v, int64_t now_ms)
 {
     struct memory_value *m = v->memory;
 
-    if (v->healthy == TRI_FALSE)
+    if (v->maintenance)
+        return;
+    if (v->healthy == TRI_FALSE) {
         m->healthy_since_ms = 0;
-    else if (v->healthy == TRI_TRUE && m->healthy_since_ms == 0)
+        m->returning = true;
+    } else if (v->healthy == TRI_TRUE && m->healthy_since_ms == 0) {
         m->healthy_since_ms = now_ms != 0 ? now_ms : 1;
+    }
     if (m->healthy_since_ms != 0 && now_ms - m->healthy_since_ms >= HOUR_MS) {
         m->damp = 0;
         memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
@@ -77,9 +82,12 @@ static bool must_wait(const struct plan_set *set, const struct plan_value *v,
                       int64_t now_ms)
 {
     const struct memory_value *m = v->memory;
+    int64_t wait_ms = set->damping ? plan_damp_wait_ms(m->damp) : 0;
 
-    return set->damping && v->healthy == TRI_TRUE && !v->published &&
-           now_ms - m->healthy_since_ms < plan_damp_wait_ms(m->damp);
+    if (m->returning && v->return_after_ms > wait_ms)
+        wait_ms = v->return_after_ms;
+    return v->healthy == TRI_TRUE && !v->published &&
+           now_ms - m->healthy_since_ms < wait_ms;
 }
 
 /* --- one set ------------------------------------------------------------- */
@@ -96,9 +104,13 @@ static struct decide_value describe(struct plan_set *set, struct plan_value *v,
     struct decide_value d;
 
     v->waiting = must_wait(set, v, now_ms);
+    d.class = v->class;
+    d.dr_cond = v->dr_cond;
+    d.dr_if_no_records = v->dr_if_no_records;
     d.healthy = v->healthy;
     d.never_up = v->never_up;
     d.waiting = v->waiting;
+    d.barred = v->away || v->memory->shut;
     d.held_off = v->memory->held_off;
     d.published = v->published;
     return d;
@@ -147,6 +159,7 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     bool *publish = mem_array(set->nvalues, sizeof *publish);
     struct decide_set in = {.order = set->order,
                             .take = set->take,
+                            .single = set->type == SPEC_CNAME,
                             .all_down = set->all_down,
                             .values = d};
     size_t n = 0;
@@ -203,6 +216,8 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 {
     if (!set->observed)
         set->hold = PLAN_UNSEEN;
+    else if (set->frozen)
+        set->hold = PLAN_FROZEN;
     else if (zone->blind)
         set->hold = PLAN_BLIND;
     else if (zone->learning && count_changes(set) > 0)
@@ -219,7 +234,7 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 bool plan_is_check_withdrawal(const struct plan_value *v)
 {
     return v->published && !v->publish && !v->dropped &&
-           v->healthy == TRI_FALSE;
+           v->healthy == TRI_FALSE && !v->maintenance;
 }
 
 static size_t count_withdrawals(const struct plan_set *set, int64_t *latest_ms)
@@ -413,8 +428,9 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
         return;
     if (v->publish) {
         m->created = m->created || !v->present;
-        m->held_off = false;
+        m->held_off = m->returning = m->shut = false;
     } else {
+        m->shut = v->return_manual && plan_is_check_withdrawal(v);
         remember_withdrawal(set, v, now_ms);
         set->memory->brake_since_ms = 0;
     }
@@ -425,9 +441,45 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
     m->pending_since_ms = now_ms;
 }
 
+void plan_readmit(struct memory_value *m)
+{
+    m->held_off = m->shut = m->returning = false;
+    m->damp = 0;
+    memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
+}
+
+static bool all_in_maintenance(const struct plan_set *set)
+{
+    for (size_t i = 0; i < set->nvalues; i++)
+        if (!set->values[i].dropped && !set->values[i].fallback &&
+            !set->values[i].maintenance)
+            return false;
+    return set->nvalues > 0;
+}
+
+static const char *maintenance_reason(enum decide_rule rule)
+{
+    switch (rule) {
+    case DECIDE_FALLBACK:
+        return "every data centre is in maintenance: fallbackRecords";
+    case DECIDE_ALL_DOWN_KEEP:
+        return "every data centre is in maintenance: kept (allDown: keep)";
+    case DECIDE_ALL_DOWN_ALL:
+        return "every data centre is in maintenance: all published "
+               "(allDown: all)";
+    case DECIDE_ALL_DOWN_NONE:
+        return "every data centre is in maintenance: none published "
+               "(allDown: none)";
+    default:
+        return decide_rule_text(rule);
+    }
+}
+
 const char *plan_reason(const struct plan_set *set)
 {
     switch (set->hold) {
+    case PLAN_FROZEN:
+        return "held: frozen by the operator";
     case PLAN_BLIND:
         return "held: no anchor answers, the agent may be cut off";
     case PLAN_ALONE:
@@ -443,5 +495,6 @@ const char *plan_reason(const struct plan_set *set)
     case PLAN_FREE:
         break;
     }
-    return decide_rule_text(set->decision.rule);
+    return all_in_maintenance(set) ? maintenance_reason(set->decision.rule)
+                                   : decide_rule_text(set->decision.rule);
 }

@@ -22,8 +22,15 @@ struct plan_value {
     bool fallback;    /* of fallbackRecords */
     bool dropped;     /* no longer in the spec, still remembered */
     int64_t ttl_s;    /* the spec's; -1 none */
+    enum decide_class class;
+    enum tri dr_cond;
+    bool dr_if_no_records;
+    int64_t return_after_ms; /* 0: at once */
+    bool return_manual;
     enum tri healthy;
     bool never_up;
+    bool maintenance; /* its data centre is out on purpose: healthy is FALSE */
+    bool away;        /* its data centre is not let in yet (onlyNew) */
     int64_t decided_ms;    /* when the check that decides was confirmed */
     uint32_t fail_streak;  /* the fewest failures in a row of its down checks */
     uint32_t need_failure; /* the largest requiredFailure of them */
@@ -39,6 +46,7 @@ struct plan_value {
 
 enum plan_hold {
     PLAN_FREE,
+    PLAN_FROZEN,   /* by the operator */
     PLAN_BLIND,    /* no anchor answers */
     PLAN_ALONE,    /* no check at all is up: more failures are awaited */
     PLAN_BRAKE,    /* maxChange */
@@ -93,6 +101,9 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
 /* The withdrawal of v is because of checks: it counts for brake and damping.
  */
 bool plan_is_check_withdrawal(const struct plan_value *v);
+
+/* The operator lets a value in again: whatever kept it out but its checks. */
+void plan_readmit(struct memory_value *m);
 
 /* How long a value of that damping step waits. */
 int64_t plan_damp_wait_ms(uint32_t damp);
