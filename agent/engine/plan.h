@@ -61,6 +61,7 @@ struct plan_set {
     uint32_t take;
     enum spec_all_down all_down;
     bool damping;
+    bool frozen;               /* the operator wants no writes */
     bool observed;             /* the provider's records were read */
     struct plan_value *values; /* chain order; the fallback, then dropped
                                   ones, after the records */
