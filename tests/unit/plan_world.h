@@ -45,6 +45,7 @@ struct pw_set {
     uint32_t take;
     enum spec_all_down all_down;
     bool damping, unseen;
+    bool emptied; /* passed through empty in the last round */
     struct pw_value v[PW_VALUES];
     size_t n;
     struct memory_set memory;
@@ -215,7 +216,10 @@ static inline bool pw_write_one(struct pw *w, size_t s, size_t i)
 
         v->on = p->publish;
         v->present = true;
-        w->empties += before > 0 && pw_count_on(&w->s[s]) == 0;
+        if (before > 0 && pw_count_on(&w->s[s]) == 0) {
+            w->s[s].emptied = true;
+            w->empties++;
+        }
     }
     if (v->write == PW_DONE) {
         if (plan_is_check_withdrawal(p))
@@ -234,6 +238,7 @@ static inline void pw_apply(struct pw *w)
     for (size_t s = 0; s < w->n; s++) {
         bool ok = true;
 
+        w->s[s].emptied = false;
         for (int publish = 1; publish >= 0; publish--)
             for (size_t i = 0; i < w->s[s].n && (publish == 1 || ok); i++) {
                 struct plan_value *p = &w->values[s][i];

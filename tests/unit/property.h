@@ -1,0 +1,205 @@
+#ifndef TESTS_UNIT_PROPERTY_H
+#define TESTS_UNIT_PROPERTY_H
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/unit/plan_world.h"
+
+/* Random specs and worlds for the property tests, and the tiers of
+ * spec-language 4 a second time, straight from its text. */
+
+/* --- numbers ---------------------------------------------------------------
+ */
+
+struct rng {
+    uint64_t at;
+};
+
+/* splitmix64: small, and good enough to reach odd corners. */
+static inline uint64_t rng_next(struct rng *r)
+{
+    uint64_t z = (r->at += 0x9e3779b97f4a7c15u);
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static inline uint32_t rng_below(struct rng *r, uint32_t n)
+{
+    return (uint32_t)(rng_next(r) >> 33) % n;
+}
+
+static inline bool rng_percent(struct rng *r, uint32_t percent)
+{
+    return rng_below(r, 100) < percent;
+}
+
+static inline uint64_t env_number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL && *text != '\0' ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* --- a second decide -------------------------------------------------------
+ */
+
+/* Records as bits of a mask, in chain order. */
+struct naive_list {
+    uint32_t up;     /* may stand in the first tier of the list */
+    uint32_t waits;  /* healthy and only waiting */
+    uint32_t open;   /* may still turn out well, and not published */
+    uint32_t spoken; /* there is a verdict */
+    uint32_t off;    /* healthy, switched off by somebody else */
+    uint32_t never;  /* whose check has never been up */
+    uint32_t stands; /* published now */
+};
+
+static inline struct naive_list naive_read(const struct decide_value *v,
+                                           size_t n)
+{
+    struct naive_list l = {0, 0, 0, 0, 0, 0, 0};
+    uint32_t sure = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (v[i].healthy == TRI_TRUE && !v[i].held_off && !v[i].waiting)
+            sure |= 1u << i;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bit = 1u << i;
+        bool never = v[i].healthy == TRI_FALSE && v[i].never_up;
+        bool is_unknown =
+            v[i].healthy == TRI_UNKNOWN || (never && (sure & ~bit) == 0);
+
+        l.never |= v[i].never_up ? bit : 0;
+        l.stands |= v[i].published ? bit : 0;
+        l.spoken |= is_unknown ? 0 : bit;
+        if (v[i].held_off)
+            l.off |= bit;
+        else if (is_unknown && v[i].published)
+            l.up |= bit;
+        else if (is_unknown)
+            l.open |= bit;
+        else if (v[i].healthy == TRI_TRUE && v[i].waiting && !v[i].published)
+            l.waits |= bit;
+        else if (v[i].healthy == TRI_TRUE)
+            l.up |= bit;
+    }
+    return l;
+}
+
+/* The first `most` bits. */
+static inline uint32_t naive_first(uint32_t mask, uint32_t most)
+{
+    uint32_t out = 0;
+
+    while (mask != 0 && most-- > 0) {
+        out |= mask & (~mask + 1);
+        mask &= mask - 1;
+    }
+    return out;
+}
+
+struct naive {
+    int tier; /* 0: as it is */
+    enum decide_rule rule;
+    uint32_t values, fallback; /* what is published */
+};
+
+static inline struct naive naive_decide(const struct decide_set *set)
+{
+    struct naive_list a = naive_read(set->values, set->nvalues);
+    struct naive_list b = naive_read(set->fallback, set->nfallback);
+    uint32_t all = (1u << set->nvalues) - 1;
+    uint32_t most = set->take > 0                 ? set->take
+                    : set->order == SPEC_PRIORITY ? 1
+                                                  : UINT32_MAX;
+    struct naive d = {0, DECIDE_HOLD_EMPTY, a.stands, b.stands};
+
+    if (set->nvalues == 0)
+        return d;
+    if (a.off == all)
+        d.rule = DECIDE_HOLD_HANDS;
+    else if (a.spoken == 0)
+        d.rule = a.never == all ? DECIDE_HOLD_NEVER_UP : DECIDE_HOLD_UNKNOWN;
+    else if (a.up != 0)
+        d = (struct naive){1, DECIDE_HEALTHY, naive_first(a.up, most), 0};
+    else if (a.open != 0)
+        d.rule = (a.open & ~a.never) != 0 ? DECIDE_HOLD_UNKNOWN
+                                          : DECIDE_HOLD_NEVER_UP;
+    else if (a.waits != 0)
+        d = (struct naive){4, DECIDE_WAITING, naive_first(a.waits, most), 0};
+    else if (b.up != 0)
+        d = (struct naive){5, DECIDE_FALLBACK, 0, naive_first(b.up, most)};
+    else if (b.waits != 0)
+        d = (struct naive){5, DECIDE_FALLBACK, 0, naive_first(b.waits, most)};
+    else if (b.open != 0)
+        d.rule = (b.open & ~b.never) != 0 ? DECIDE_HOLD_UNKNOWN
+                                          : DECIDE_HOLD_NEVER_UP;
+    else if (set->all_down == SPEC_KEEP)
+        d = (struct naive){6, DECIDE_ALL_DOWN_KEEP, a.stands, b.stands};
+    else if (set->all_down == SPEC_DOWN_ALL)
+        d = (struct naive){6, DECIDE_ALL_DOWN_ALL, all & ~a.off, 0};
+    else
+        d = (struct naive){6, DECIDE_ALL_DOWN_NONE, 0, 0};
+    return d;
+}
+
+/* --- random worlds ---------------------------------------------------------
+ */
+
+static inline enum pw_target random_target(struct rng *r)
+{
+    uint32_t n = rng_below(r, 20);
+
+    return n < 9    ? PW_ALIVE
+           : n < 17 ? PW_DEAD
+           : n < 19 ? PW_LOCAL
+                    : PW_NO_CHECK;
+}
+
+static inline void random_order(struct rng *r, struct pw_set *s)
+{
+    s->order = rng_percent(r, 40) ? SPEC_PRIORITY : SPEC_ALL;
+    s->take = rng_percent(r, 40) ? rng_below(r, 4) : 0;
+    s->all_down = (enum spec_all_down)rng_below(r, 3);
+}
+
+static inline void random_set(struct rng *r, struct pw *w)
+{
+    size_t nvalues = 1 + rng_below(r, 4);
+    size_t n = nvalues + (rng_percent(r, 40) ? 1 + rng_below(r, 2) : 0);
+    struct pw_set *s = pw_set_add(w, n, 1);
+
+    random_order(r, s);
+    s->damping = rng_percent(r, 80);
+    for (size_t i = 0; i < n; i++) {
+        struct pw_value *v = &s->v[i];
+
+        v->fallback = i >= nvalues;
+        v->target =
+            v->fallback && rng_percent(r, 50) ? PW_NO_CHECK : random_target(r);
+        v->rule.required_success = 1 + rng_below(r, 3);
+        v->rule.required_failure = 1 + rng_below(r, 3);
+        v->rule.access_period_ms = rng_percent(r, 80) ? 10000 : 60000;
+        v->lag_ms = rng_below(r, 500);
+        v->on = rng_percent(r, 60);
+        v->present = v->on || rng_percent(r, 50);
+    }
+}
+
+static inline void random_world(struct rng *r, struct pw *w)
+{
+    static const int pcts[] = {0, 10, 25, 50, 100};
+    size_t n = 1 + rng_below(r, rng_percent(r, 20) ? PW_SETS : 3);
+
+    pw_init(w);
+    w->pct =
+        rng_percent(r, 50) ? pcts[rng_below(r, 5)] : (int)rng_below(r, 101);
+    w->anchors = rng_percent(r, 60);
+    while (n-- > 0)
+        random_set(r, w);
+}
+
+#endif

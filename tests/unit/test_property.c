@@ -1,0 +1,661 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/base/mem.h"
+#include "agent/engine/state.h"
+#include "tests/unit/property.h"
+
+/* Random specs and worlds, round after round, against spec-language 4 and 7.
+ * DNSFAILOVER_SEED and DNSFAILOVER_CASES repeat a run: a failure names the
+ * seed of its case, with DNSFAILOVER_CASES=1. */
+
+#ifdef __SANITIZE_ADDRESS__
+#define CASES 10000
+#else
+#define CASES 100000
+#endif
+#define WINDOW_MS 60000
+#define HOUR_MS 3600000
+#define LOG_MOST 1024
+
+/* What the test itself keeps of a value, apart from the agent's memory. */
+struct shadow {
+    bool seen, was_on, uncertain;
+    bool off; /* somebody switched it off while it was not down */
+    bool put_in;
+    int64_t healthy_since_ms;
+    int64_t changed_ms; /* by the agent */
+    int64_t reclaims_ms[4];
+    size_t switches; /* in the quiet phase */
+};
+
+struct trial {
+    uint64_t seed;
+    struct rng rng;
+    struct pw w;
+    struct shadow v[PW_SETS][PW_VALUES];
+    bool was_braked[PW_SETS];
+    int64_t all_ms[LOG_MOST], free_ms[LOG_MOST]; /* withdrawals */
+    size_t nall, nfree;
+    bool clean; /* every write of this round went well */
+    int round;
+};
+
+#define MUST(t, s, what)                                                       \
+    do {                                                                       \
+        if (!(what))                                                           \
+            broken(t, s, #what, __LINE__);                                     \
+    } while (0)
+
+static void broken(const struct trial *t, size_t s, const char *what, int line)
+{
+    const struct plan_set *set = &t->w.sets[s];
+
+    for (size_t i = 0; i < set->nvalues; i++) {
+        const struct plan_value *v = &set->values[i];
+
+        print_message("value %zu: healthy %d never_up %d waiting %d held_off "
+                      "%d fallback %d dropped %d published %d publish %d "
+                      "put_in %d\n",
+                      i, (int)v->healthy, v->never_up, v->waiting,
+                      v->memory->held_off, v->fallback, v->dropped,
+                      v->published, v->publish, v->memory->put_in);
+    }
+    fail_msg(
+        "DNSFAILOVER_SEED=%llu DNSFAILOVER_CASES=1: line %d, round %d, set "
+        "%zu (order %d take %u allDown %d; tier %d, %s): not so: %s",
+        (unsigned long long)t->seed, line, t->round, s, (int)set->order,
+        set->take, (int)set->all_down, set->decision.tier, plan_reason(set),
+        what);
+}
+
+/* --- decide against its second version --------------------------------------
+ */
+
+struct described {
+    struct decide_value v[PW_VALUES];
+    size_t at[PW_VALUES]; /* place among the plan's values */
+    struct decide_set set;
+};
+
+static void describe(const struct plan_set *ps, struct described *d)
+{
+    size_t n = 0;
+
+    memset(&d->set, 0, sizeof d->set);
+    for (size_t i = 0; i < ps->nvalues; i++) {
+        const struct plan_value *v = &ps->values[i];
+
+        if (v->dropped)
+            continue;
+        d->v[n].healthy = v->healthy;
+        d->v[n].never_up = v->never_up;
+        d->v[n].waiting = v->waiting;
+        d->v[n].held_off = v->memory->held_off;
+        d->v[n].published = v->published;
+        d->at[n++] = i;
+        if (v->fallback)
+            d->set.nfallback++;
+        else
+            d->set.nvalues++;
+    }
+    d->set.order = ps->order;
+    d->set.take = ps->take;
+    d->set.all_down = ps->all_down;
+    d->set.values = d->v;
+    d->set.fallback = d->v + d->set.nvalues;
+}
+
+static void check_decision(const struct trial *t, size_t s)
+{
+    const struct plan_set *ps = &t->w.sets[s];
+    struct described d;
+    struct naive want;
+
+    describe(ps, &d);
+    want = naive_decide(&d.set);
+    MUST(t, s, ps->decision.tier == want.tier);
+    MUST(t, s, ps->decision.rule == want.rule);
+    for (size_t k = 0; k < d.set.nvalues + d.set.nfallback; k++) {
+        const struct plan_value *v = &ps->values[d.at[k]];
+        bool on = k < d.set.nvalues
+                      ? (want.values >> k & 1) != 0
+                      : (want.fallback >> (k - d.set.nvalues) & 1) != 0;
+
+        if (v->reclaim_held)
+            MUST(t, s, !on && v->publish && v->published);
+        else if (ps->hold == PLAN_FREE)
+            MUST(t, s, v->publish == on);
+    }
+}
+
+static void random_decide_list(struct rng *r, struct decide_value *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        memset(&v[i], 0, sizeof v[i]);
+        v[i].healthy = (enum tri)rng_below(r, 3);
+        v[i].published = rng_percent(r, 50);
+        v[i].never_up = v[i].healthy == TRI_FALSE && rng_percent(r, 30);
+        v[i].waiting = v[i].healthy == TRI_TRUE && rng_percent(r, 30);
+        v[i].held_off =
+            v[i].healthy != TRI_FALSE && !v[i].published && rng_percent(r, 30);
+    }
+}
+
+static void test_decide(void **state)
+{
+    const uint64_t *seed = *state;
+    uint64_t cases = 5 * env_number("DNSFAILOVER_CASES", CASES);
+    struct rng r = {*seed};
+
+    for (uint64_t c = 0; c < cases; c++) {
+        struct decide_value v[5], f[3];
+        struct decide_set set = {.values = v, .fallback = f};
+        bool publish[8];
+        struct decision got;
+        struct naive want;
+
+        set.nvalues = rng_below(&r, 6);
+        set.nfallback = rng_below(&r, 4);
+        set.order = (enum spec_order)rng_below(&r, 2);
+        set.take = rng_below(&r, 4);
+        set.all_down = (enum spec_all_down)rng_below(&r, 3);
+        random_decide_list(&r, v, set.nvalues);
+        random_decide_list(&r, f, set.nfallback);
+        got = decide_set(&set, publish);
+        want = naive_decide(&set);
+        for (size_t i = 0; i < set.nvalues; i++)
+            assert_int_equal(publish[i], want.values >> i & 1);
+        for (size_t i = 0; i < set.nfallback; i++)
+            assert_int_equal(publish[set.nvalues + i], want.fallback >> i & 1);
+        assert_int_equal(got.tier, want.tier);
+        assert_int_equal(got.rule, want.rule);
+    }
+}
+
+/* --- what holds in every plan -----------------------------------------------
+ */
+
+/* No verdict: unknown, or down by checks that have never been up while
+ * nobody else of its list is surely up. */
+static bool is_open(const struct plan_set *ps, size_t i)
+{
+    const struct plan_value *v = &ps->values[i];
+
+    if (v->healthy != TRI_FALSE || !v->never_up)
+        return v->healthy == TRI_UNKNOWN;
+    for (size_t k = 0; k < ps->nvalues; k++) {
+        const struct plan_value *o = &ps->values[k];
+
+        if (k != i && !o->dropped && o->fallback == v->fallback &&
+            o->healthy == TRI_TRUE && !o->waiting && !o->memory->held_off)
+            return false;
+    }
+    return true;
+}
+
+/* A published value without verdict goes only for the chain's sake: as many
+ * as the set takes come before it. A fallback record goes, too, when a tier
+ * above it has someone. */
+static void check_open_withdrawal(const struct trial *t, size_t s, size_t i)
+{
+    const struct plan_set *ps = &t->w.sets[s];
+    const struct plan_value *v = &ps->values[i];
+    uint32_t before = 0, most = ps->take;
+
+    if (v->fallback && (ps->decision.tier == 1 || ps->decision.tier == 4))
+        return;
+    MUST(t, s, ps->take > 0 || ps->order == SPEC_PRIORITY);
+    MUST(t, s, ps->decision.tier == (v->fallback ? 5 : 1));
+    for (size_t k = 0; k < i; k++)
+        before += ps->values[k].publish && !ps->values[k].reclaim_held &&
+                  !ps->values[k].dropped &&
+                  ps->values[k].fallback == v->fallback;
+    MUST(t, s, before == (most > 0 ? most : 1));
+}
+
+static void check_value(const struct trial *t, size_t s, size_t i)
+{
+    const struct plan_set *ps = &t->w.sets[s];
+    const struct plan_value *v = &ps->values[i];
+    const struct shadow *sh = &t->v[s][i];
+    int64_t well_ms = t->w.now_ms - sh->healthy_since_ms;
+    bool served = false;
+
+    if (v->dropped) {
+        for (size_t k = 0; k < ps->nvalues; k++)
+            served =
+                served ||
+                (!ps->values[k].dropped && ps->values[k].publish &&
+                 ps->values[k].published && ps->values[k].healthy == TRI_TRUE);
+        MUST(t, s,
+             v->publish == v->published ||
+                 (v->published && v->memory->created && served));
+        return;
+    }
+    if (is_open(ps, i)) {
+        if (!v->memory->held_off)
+            MUST(t, s, v->fallback || ps->decision.tier <= 1);
+        if (!v->memory->held_off && !v->published)
+            MUST(t, s, ps->decision.tier != 6);
+        if (v->published && !v->publish)
+            check_open_withdrawal(t, s, i);
+    }
+    if (ps->decision.tier >= 4 && !v->fallback)
+        MUST(t, s, v->healthy != TRI_FALSE || !v->never_up);
+    if (sh->off)
+        MUST(t, s, !v->publish);
+    if (ps->damping && v->publish && !v->published && v->healthy == TRI_TRUE &&
+        well_ms < plan_damp_wait_ms(v->memory->damp))
+        MUST(t, s, ps->decision.tier == (v->fallback ? 5 : 4));
+}
+
+static void check_brake(struct trial *t)
+{
+    const struct plan_zone *z = &t->w.zone;
+    size_t stood = 0, now = 0, before = 0, allowed, last = 0;
+
+    for (size_t s = 0; s < t->w.n; s++)
+        for (size_t i = 0; i < t->w.s[s].n; i++) {
+            const struct plan_value *v = &t->w.values[s][i];
+            int64_t changed = t->v[s][i].changed_ms;
+
+            stood += v->published &&
+                     (changed == 0 || z->now_ms - changed >= WINDOW_MS);
+            if (plan_is_check_withdrawal(v) && !t->was_braked[s]) {
+                now++;
+                last = s;
+            }
+        }
+    for (size_t i = 0; i < t->nall; i++)
+        stood += z->now_ms - t->all_ms[i] < WINDOW_MS;
+    for (size_t i = 0; i < t->nfree; i++)
+        before += z->now_ms - t->free_ms[i] < WINDOW_MS;
+    allowed = stood * (size_t)t->w.pct / 100;
+    if (allowed < 3)
+        allowed = 3;
+    MUST(t, last, now == 0 || now + before <= allowed);
+}
+
+static void check_plan(struct trial *t)
+{
+    for (size_t s = 0; s < t->w.n; s++) {
+        const struct plan_set *ps = &t->w.sets[s];
+        size_t changes = 0;
+
+        for (size_t i = 0; i < ps->nvalues; i++)
+            changes += ps->values[i].publish != ps->values[i].published;
+        MUST(t, s, changes == ps->nchanges);
+        MUST(t, s, ps->hold == PLAN_FREE || changes == 0);
+        MUST(t, s, !t->w.blind || changes == 0);
+        MUST(t, s, !t->w.learning || changes == 0);
+        if (t->w.s[s].unseen) {
+            MUST(t, s, ps->hold == PLAN_UNSEEN);
+            continue;
+        }
+        check_decision(t, s);
+        for (size_t i = 0; i < ps->nvalues; i++)
+            check_value(t, s, i);
+    }
+    check_brake(t);
+}
+
+/* --- the same again ---------------------------------------------------------
+ */
+
+static void same_plan(struct trial *t, const struct pw *other, size_t s,
+                      size_t os, bool mirrored)
+{
+    const struct plan_set *a = &t->w.sets[s], *b = &other->sets[os];
+    size_t main = 0;
+
+    while (main < a->nvalues && !a->values[main].fallback)
+        main++;
+    MUST(t, s, a->decision.tier == b->decision.tier);
+    MUST(t, s, a->decision.rule == b->decision.rule);
+    MUST(t, s, a->hold == b->hold);
+    for (size_t i = 0; i < a->nvalues; i++) {
+        size_t k = mirrored && i < main ? main - 1 - i : i;
+
+        MUST(t, s, a->values[i].publish == b->values[k].publish);
+        MUST(t, s,
+             memcmp(a->values[i].memory, b->values[k].memory,
+                    sizeof *a->values[i].memory) == 0);
+    }
+}
+
+static bool any_braked(const struct pw *w)
+{
+    for (size_t s = 0; s < w->n; s++)
+        if (w->sets[s].hold == PLAN_BRAKE)
+            return true;
+    return false;
+}
+
+static void mirror_values(struct pw_set *s)
+{
+    size_t main = 0;
+
+    while (main < s->n && !s->v[main].fallback)
+        main++;
+    for (size_t i = 0; i < main / 2; i++) {
+        struct pw_value v = s->v[i];
+
+        s->v[i] = s->v[main - 1 - i];
+        s->v[main - 1 - i] = v;
+    }
+}
+
+/* The same state and the same world give the same plan; where nothing is
+ * held by the brake the order of sets is of no matter, and where a set takes
+ * all, neither is the order of its values. before: as it was before the plan
+ */
+static void check_same(struct trial *t, const struct pw *before)
+{
+    static struct pw other;
+
+    other = *before;
+    pw_plan(&other);
+    for (size_t s = 0; s < t->w.n; s++)
+        same_plan(t, &other, s, s, false);
+    if (any_braked(&t->w))
+        return;
+    other = *before;
+    for (size_t s = 0; s < other.n; s++) {
+        other.s[s] = before->s[other.n - 1 - s];
+        if (other.s[s].order == SPEC_ALL && other.s[s].take == 0)
+            mirror_values(&other.s[s]);
+    }
+    pw_plan(&other);
+    for (size_t s = 0; s < t->w.n; s++)
+        same_plan(t, &other, s, t->w.n - 1 - s,
+                  t->w.s[s].order == SPEC_ALL && t->w.s[s].take == 0);
+}
+
+/* Right after a round in which every write went well there is nothing more
+ * to do, but for a dropped value that may go now. */
+static void check_nothing_left(struct trial *t)
+{
+    static struct pw again;
+
+    again = t->w;
+    pw_plan(&again);
+    for (size_t s = 0; s < again.n; s++)
+        for (size_t i = 0; i < again.s[s].n; i++) {
+            const struct plan_value *v = &again.values[s][i];
+
+            MUST(t, s, v->publish == v->published || v->dropped);
+        }
+}
+
+/* --- rounds -----------------------------------------------------------------
+ */
+
+static void lose_state(struct trial *t)
+{
+    for (size_t s = 0; s < t->w.n; s++) {
+        memset(&t->w.s[s].memory, 0, sizeof t->w.s[s].memory);
+        for (size_t i = 0; i < t->w.s[s].n; i++) {
+            memset(&t->w.s[s].v[i].memory, 0, sizeof t->w.s[s].v[i].memory);
+            memset(&t->w.s[s].v[i].health, 0, sizeof t->w.s[s].v[i].health);
+        }
+    }
+    memset(t->w.withdrawn_ms, 0, sizeof t->w.withdrawn_ms);
+    memset(t->v, 0, sizeof t->v);
+    t->nall = t->nfree = 0;
+}
+
+/* What happens between two rounds. */
+static void happen(struct trial *t)
+{
+    struct rng *r = &t->rng;
+    struct pw *w = &t->w;
+
+    w->blind = w->anchors && rng_percent(r, 10);
+    w->learning = rng_percent(r, 3);
+    if (w->learning)
+        lose_state(t);
+    w->step_ms = rng_percent(r, 60)   ? 10000
+                 : rng_percent(r, 90) ? 1000 * (1 + rng_below(r, 120))
+                                      : 1000 * (1 + rng_below(r, 7200));
+    for (size_t s = 0; s < w->n; s++) {
+        struct pw_set *set = &w->s[s];
+
+        set->unseen = rng_percent(r, 4);
+        if (rng_percent(r, 3))
+            random_order(r, set);
+        for (size_t i = 0; i < set->n; i++) {
+            struct pw_value *v = &set->v[i];
+
+            if (v->target != PW_NO_CHECK && rng_percent(r, 25))
+                v->target = (enum pw_target)rng_below(r, 3);
+            if (rng_percent(r, 4))
+                v->on = !v->on;
+            v->present = v->present || v->on;
+            v->write =
+                rng_percent(r, 92) ? PW_DONE : (enum pw_write)rng_below(r, 4);
+            v->dropped = v->dropped || rng_percent(r, 1);
+        }
+    }
+}
+
+/* A new process: only what is saved is left. */
+static void restart(struct pw *w)
+{
+    memset(&w->zone, 0xaa, sizeof w->zone);
+    memset(w->sets, 0xaa, sizeof w->sets);
+    memset(w->values, 0xaa, w->n * sizeof w->values[0]);
+}
+
+static void watch(struct trial *t)
+{
+    for (size_t s = 0; s < t->w.n; s++)
+        for (size_t i = 0; i < t->w.s[s].n && !t->w.s[s].unseen; i++) {
+            const struct plan_value *v = &t->w.values[s][i];
+            struct shadow *sh = &t->v[s][i];
+
+            if (sh->seen && !sh->uncertain && sh->was_on && !v->published)
+                sh->off = true;
+            if (v->published || v->healthy == TRI_FALSE)
+                sh->off = false;
+            if (v->healthy == TRI_FALSE)
+                sh->healthy_since_ms = 0;
+            else if (v->healthy == TRI_TRUE && sh->healthy_since_ms == 0)
+                sh->healthy_since_ms = t->w.now_ms;
+            sh->seen = true;
+            sh->was_on = v->published;
+            sh->uncertain = false;
+            sh->put_in = v->memory->put_in;
+        }
+}
+
+static void log_add(int64_t *log, size_t *n, int64_t now_ms)
+{
+    assert_true(*n < LOG_MOST);
+    log[(*n)++] = now_ms;
+}
+
+static void on_reclaimed(struct trial *t, size_t s, struct shadow *sh)
+{
+    int64_t *at = sh->reclaims_ms;
+
+    memmove(at + 1, at, 3 * sizeof *at);
+    at[0] = t->w.now_ms;
+    MUST(t, s, at[3] == 0 || at[0] - at[3] >= HOUR_MS);
+}
+
+static void on_written(struct trial *t, size_t s, size_t i)
+{
+    const struct plan_value *v = &t->w.values[s][i];
+    const struct pw_value *at = &t->w.s[s].v[i];
+    struct shadow *sh = &t->v[s][i];
+
+    if (v->publish == v->published)
+        return;
+    t->clean = t->clean && at->write == PW_DONE && at->on == v->publish;
+    sh->uncertain = at->memory.uncertain;
+    sh->was_on = at->on;
+    if (at->write != PW_DONE || at->on != v->publish)
+        return;
+    sh->changed_ms = t->w.now_ms;
+    sh->switches++;
+    if (!v->publish && sh->put_in)
+        on_reclaimed(t, s, sh);
+    if (plan_is_check_withdrawal(v)) {
+        log_add(t->all_ms, &t->nall, t->w.now_ms);
+        if (!t->was_braked[s])
+            log_add(t->free_ms, &t->nfree, t->w.now_ms);
+    }
+}
+
+static void play(struct trial *t)
+{
+    static struct pw before;
+    bool twice = t->seed % 8 == 0;
+
+    t->w.now_ms += t->w.step_ms;
+    pw_probe(&t->w);
+    if (twice)
+        before = t->w;
+    for (size_t s = 0; s < t->w.n; s++) {
+        t->was_braked[s] = t->w.s[s].memory.brake_since_ms != 0;
+    }
+    pw_plan(&t->w);
+    watch(t);
+    check_plan(t);
+    if (twice)
+        check_same(t, &before);
+    pw_apply(&t->w);
+    t->clean = true;
+    for (size_t s = 0; s < t->w.n; s++) {
+        for (size_t i = 0; i < t->w.s[s].n; i++)
+            on_written(t, s, i);
+        MUST(t, s,
+             !t->w.s[s].emptied ||
+                 t->w.sets[s].decision.rule == DECIDE_ALL_DOWN_NONE);
+    }
+    if (twice && t->clean)
+        check_nothing_left(t);
+}
+
+/* The world stands still: after the waits that the spec names nothing
+ * changes any more, and nothing goes to and fro. */
+static void check_quiet(struct trial *t)
+{
+    size_t last = 0;
+
+    t->w.blind = t->w.learning = false;
+    for (size_t s = 0; s < t->w.n; s++) {
+        t->w.s[s].unseen = false;
+        for (size_t i = 0; i < t->w.s[s].n; i++) {
+            t->w.s[s].v[i].write = PW_DONE;
+            t->v[s][i].switches = 0;
+        }
+    }
+    for (t->round = 100; t->round < 180; t->round++) {
+        t->w.step_ms = t->round < 120 ? 10000 : 90000;
+        play(t);
+        last = t->w.done > 0 ? (size_t)t->round : last;
+    }
+    for (size_t s = 0; s < t->w.n; s++)
+        for (size_t i = 0; i < t->w.s[s].n; i++)
+            MUST(t, s, t->v[s][i].switches <= 2);
+    MUST(t, 0, last < 170);
+}
+
+static void remove_state(const char *dir, const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
+
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        char *file = mem_printf("%s%s", path, tails[i]);
+
+        (void)unlink(file);
+        free(file);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* Through the state file and back. */
+static void through_file(struct trial *t)
+{
+    char dir[] = "/tmp/property-XXXXXX", *path;
+    struct state *st;
+    struct err e;
+
+    assert_non_null(mkdtemp(dir));
+    path = mem_printf("%s/state.db", dir);
+    for (int load = 0; load < 2; load++) {
+        assert_int_equal(state_open(path, false, &st, &e), 0);
+        for (size_t s = 0; s < t->w.n; s++) {
+            char name[16], data[16];
+            struct memory_set *ms;
+
+            (void)snprintf(name, sizeof name, "s%zu", s);
+            ms = &state_set_get(st, "example.org.", name, "A")->memory;
+            if (load == 0)
+                *ms = t->w.s[s].memory;
+            assert_memory_equal(ms, &t->w.s[s].memory, sizeof *ms);
+            for (size_t i = 0; i < t->w.s[s].n; i++) {
+                struct memory_value *m, *own = &t->w.s[s].v[i].memory;
+
+                (void)snprintf(data, sizeof data, "192.0.2.%zu", i);
+                m = &state_value_get(st, "example.org.", name, "A", data)
+                         ->memory;
+                if (load == 0)
+                    *m = *own;
+                assert_memory_equal(m, own, sizeof *m);
+                *own = *m;
+            }
+        }
+        if (load == 0)
+            assert_int_equal(state_save(st, &e), 0);
+        state_close(st);
+    }
+    remove_state(dir, path);
+    free(path);
+}
+
+static void test_plan(void **state)
+{
+    static struct trial t;
+    const uint64_t *seed = *state;
+    uint64_t cases = env_number("DNSFAILOVER_CASES", CASES);
+
+    for (uint64_t c = 0; c < cases; c++) {
+        int rounds;
+
+        memset(&t, 0, sizeof t);
+        t.seed = *seed + c;
+        t.rng.at = t.seed;
+        random_world(&t.rng, &t.w);
+        rounds = 3 + (int)rng_below(&t.rng, 12);
+        for (t.round = 0; t.round < rounds; t.round++) {
+            happen(&t);
+            if (rng_percent(&t.rng, 10))
+                restart(&t.w);
+            play(&t);
+        }
+        if (t.seed % (CASES / 20) == 0)
+            through_file(&t);
+        if (t.seed % 8 == 0)
+            check_quiet(&t);
+    }
+}
+
+int main(void)
+{
+    uint64_t seed = env_number("DNSFAILOVER_SEED", (uint64_t)time(NULL) << 20);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_decide, &seed),
+        cmocka_unit_test_prestate(test_plan, &seed),
+    };
+
+    (void)printf("DNSFAILOVER_SEED=%llu\n", (unsigned long long)seed);
+    (void)fflush(stdout);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
