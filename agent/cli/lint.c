@@ -21,8 +21,7 @@ struct tally {
     size_t errors, warnings;
 };
 
-/* --- telling
- * ---------------------------------------------------------------------- */
+/* --- telling ------------------------------------------------------------- */
 
 /* Without --name the text is judged for the root, which holds every name;
  * nobody wants to read "_failover.". */
@@ -98,8 +97,7 @@ static void tell(const struct cli_options *o, struct tally *t, const char *what,
         print_text(what, spec, e);
 }
 
-/* --- files
- * -------------------------------------------------------------------------- */
+/* --- files --------------------------------------------------------------- */
 
 static int read_all(FILE *f, struct buf *b, struct err *e)
 {

@@ -60,8 +60,7 @@ int cli_name(const char *arg, char out[NAME_SIZE])
     return 0;
 }
 
-/* --- configuration
- * ---------------------------------------------------------------- */
+/* --- configuration ------------------------------------------------------- */
 
 static const char example[] =
     "There is no configuration yet. For ISPConfig, paste this and mend it:\n"
@@ -96,9 +95,7 @@ struct config *cli_config(const struct cli_options *o)
     return NULL;
 }
 
-/* --- help
- * -----------------------------------------------------------------------------
- */
+/* --- help ---------------------------------------------------------------- */
 
 static void print_options(const char *takes)
 {
@@ -159,9 +156,7 @@ static int help_command(const struct cli_command *c)
     return CLI_DONE;
 }
 
-/* --- parsing
- * -----------------------------------------------------------------------------
- */
+/* --- parsing ------------------------------------------------------------- */
 
 static const struct cli_command *find_command(const char *name)
 {

@@ -94,8 +94,7 @@ static bool is_asked(const char *want, const struct parts *p)
     return want[0] == '\0' || name_within(p->name, want);
 }
 
-/* --- for people
- * -------------------------------------------------------------------- */
+/* --- for people ---------------------------------------------------------- */
 
 static void print_table(struct state *s, const char *want)
 {
@@ -147,8 +146,7 @@ static void print_problems(struct state *s)
     }
 }
 
-/* --- for programs
- * ------------------------------------------------------------------- */
+/* --- for programs -------------------------------------------------------- */
 
 static void json_values(struct state *s, const char *want, cJSON *list)
 {

@@ -24,8 +24,7 @@ static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
     return plan_reason(&z->plan.sets[s]);
 }
 
-/* --- only told
- * ------------------------------------------------------------------- */
+/* --- only told ----------------------------------------------------------- */
 
 static void tell_zone(struct round_zone *z)
 {
@@ -49,8 +48,7 @@ static void tell_zone(struct round_zone *z)
     }
 }
 
-/* --- carried out
- * ------------------------------------------------------------------- */
+/* --- carried out --------------------------------------------------------- */
 
 static void collect(struct round_zone *z, size_t s, bool publish)
 {

@@ -44,8 +44,7 @@ static void list_owner(struct round_zone *z, const char *name)
     round_owner_get(z, name)->listed = true;
 }
 
-/* --- text
- * --------------------------------------------------------------------- */
+/* --- text ---------------------------------------------------------------- */
 
 /* trust = ad: what the authoritative servers gave must be what the
  * validating resolver gives with the AD bit. */
@@ -121,8 +120,7 @@ static void ask(struct round_owner *o)
                       on_txt, o);
 }
 
-/* --- owners
- * ---------------------------------------------------------------------- */
+/* --- owners -------------------------------------------------------------- */
 
 static void on_axfr(void *arg, const struct resolver_owners *owners)
 {

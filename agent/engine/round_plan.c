@@ -73,8 +73,7 @@ static void observe(struct round_zone *z)
                                    z);
 }
 
-/* --- telling
- * ----------------------------------------------------------------------- */
+/* --- telling ------------------------------------------------------------- */
 
 static void detail_set(struct round_zone *z, const struct plan_set *ps)
 {

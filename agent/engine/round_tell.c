@@ -35,8 +35,7 @@ int64_t round_share(const struct round *r, int percent)
     return r->start_ms + (r->end_ms - r->start_ms) * percent / 100;
 }
 
-/* --- telling
- * ------------------------------------------------------------------ */
+/* --- telling ------------------------------------------------------------- */
 
 static void remember(struct round *r, const struct round_event *ev)
 {

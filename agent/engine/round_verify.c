@@ -133,8 +133,7 @@ static struct look *start_looks(struct round_zone *z, size_t s)
     return looks;
 }
 
-/* --- the result
- * --------------------------------------------------------------------- */
+/* --- the result ---------------------------------------------------------- */
 
 static int64_t written_ms(const struct plan_set *ps)
 {

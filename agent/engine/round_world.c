@@ -6,8 +6,7 @@
 /* Fourth stage: specs become the sets of the zone, with their checks and
  * what is remembered about each value. */
 
-/* --- checks
- * ----------------------------------------------------------------------- */
+/* --- checks -------------------------------------------------------------- */
 
 static const struct addr *target_of(const struct spec_check *c,
                                     const struct spec_record *rec)
@@ -52,8 +51,7 @@ static void add_checks(struct round_zone *z, const struct spec_claim *claim,
             v->checks[i] = checks_add(r->checks, &rec->checks[i], &rec->addr);
 }
 
-/* --- sets
- * ------------------------------------------------------------------------- */
+/* --- sets ---------------------------------------------------------------- */
 
 static void add_value(struct round_zone *z, struct plan_set *ps,
                       struct round_set *rs, const struct spec_record *rec,
@@ -124,8 +122,7 @@ static void build_set(struct round_zone *z, size_t i,
         add_value(z, ps, rs, NULL, dropped->data[k]);
 }
 
-/* --- what left the specs
- * ------------------------------------------------------------- */
+/* --- what left the specs ------------------------------------------------- */
 
 static long find_claim(const struct round_zone *z, const char *name, size_t len,
                        const char *type, size_t type_len)
@@ -203,9 +200,7 @@ static void sort_remembered(struct round_zone *z, struct dropped *dropped)
     }
 }
 
-/* --- a zone
- * ----------------------------------------------------------------------------
- */
+/* --- a zone -------------------------------------------------------------- */
 
 static int gather_specs(const struct round_zone *z, const struct spec ***out)
 {
@@ -259,8 +254,7 @@ void round_build(struct round *r)
     }
 }
 
-/* --- verdicts
- * ------------------------------------------------------------------------ */
+/* --- verdicts ------------------------------------------------------------ */
 
 static void judge_check(const struct check *c, struct plan_value *v,
                         enum tri *all)

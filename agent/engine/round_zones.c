@@ -12,8 +12,7 @@ void round_fail_zone(struct round_zone *z, const char *key, const struct err *e)
     round_problem(z->round, z->name, key, "%s %s: %s", z->name, key, e->msg);
 }
 
-/* --- providers
- * ---------------------------------------------------------------- */
+/* --- providers ----------------------------------------------------------- */
 
 static struct round_provider *provider_of(struct round *r,
                                           const struct config_zone *zone)
@@ -67,8 +66,7 @@ void round_close_providers(struct round *r)
         (void)loop_wait(r->loop, &r->idle, clock_mono_ms() + 5000);
 }
 
-/* --- zones
- * ----------------------------------------------------------------------- */
+/* --- zones --------------------------------------------------------------- */
 
 static struct round_zone *
 add_zone(struct round *r, const struct config_zone *cfg, const char *name)
@@ -144,8 +142,7 @@ static void list_zones(struct round *r, const struct config_zone *cfg)
     p->ops->list_zones(p, on_zones, l);
 }
 
-/* --- servers
- * ----------------------------------------------------------------------- */
+/* --- servers ------------------------------------------------------------- */
 
 static void on_servers(void *arg, const struct resolver_zone *found)
 {
@@ -231,8 +228,7 @@ void round_find_zones(struct round *r)
     }
 }
 
-/* --- the served serial
- * ---------------------------------------------------------------- */
+/* --- the served serial --------------------------------------------------- */
 
 struct serial_job {
     struct round *r;

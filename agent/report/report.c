@@ -45,8 +45,7 @@ int report_finish(struct report *r, struct err *e)
     return rc;
 }
 
-/* --- forms
- * ---------------------------------------------------------------------- */
+/* --- forms --------------------------------------------------------------- */
 
 char *report_event_line(const struct round_event *ev)
 {
@@ -104,8 +103,7 @@ char *report_event_json(const struct round_event *ev)
     return copy;
 }
 
-/* --- output
- * ---------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------- */
 
 static const char *color_of(enum round_kind kind)
 {
