@@ -18,7 +18,7 @@
 
 enum spec_spelling { SPEC_JSON, SPEC_ESCAPED, SPEC_BARE };
 enum spec_form { SPEC_ROWS, SPEC_OBJECT };
-enum spec_type { SPEC_A, SPEC_AAAA, SPEC_CNAME };
+enum spec_type { SPEC_A, SPEC_AAAA, SPEC_CNAME, SPEC_NTYPES };
 enum spec_order { SPEC_ALL, SPEC_PRIORITY };
 enum spec_all_down { SPEC_KEEP, SPEC_DOWN_ALL, SPEC_NONE };
 
@@ -48,7 +48,8 @@ enum spec_check_kind {
     SPEC_CHECK_NKINDS
 };
 
-struct spec_pair { /* a header, or a JSON pointer and the value it must have */
+struct spec_pair { /* a header; or a JSON pointer and, as JSON text ("\"ok\"",
+                      "5", "true"), the value it must have */
     const char *name, *value;
 };
 struct spec_range { /* inclusive */
@@ -56,7 +57,8 @@ struct spec_range { /* inclusive */
 };
 
 /* One check, complete: every default is filled in. Texts that do not apply
- * are NULL, lists empty. */
+ * are NULL, lists empty. host and server_name are NULL where the set's name
+ * stands for them; a server_name that is NULL beside a host is that host. */
 struct spec_check {
     enum spec_check_kind kind;
     const char *name;   /* of `checks`; NULL: written in place */
@@ -132,9 +134,10 @@ struct spec_cond {
     uint32_t need;
     const struct spec_cond *of; /* parts */
     size_t n;
-    bool local; /* depends on a check without a target of its own, in it or in
-                   what it names: its truth belongs to a record's address */
-    const char *text; /* as written, for people: "!dc2" */
+    bool local; /* depends on a check without a target, or without a host that
+                   it needs, in it or in what it names: its truth belongs to a
+                   record's address */
+    const char *text; /* as written, for people: "!dc2", "[[a,b],[c]]" */
 };
 
 struct spec_scenario {
@@ -189,7 +192,9 @@ struct spec_record {
     size_t document;     /* index of the TXT record it came from */
 };
 
-/* The records of one (name, type, view). */
+/* The records of one (name, type, view). Where a name and type has records
+ * with views, those without one stand in the set of every view, and in one
+ * without a view for the audiences that the spec does not name. */
 struct spec_set {
     const char *name;
     enum spec_type type;
@@ -268,6 +273,11 @@ struct spec_context {
     bool cross_names;      /* may act within the whole zone */
     int64_t min_period_ms; /* agent's limit; 0: none */
     size_t max_targets;    /* agent's limit; 0: none */
+    bool allow_active;     /* may send payloads, use methods beyond GET and
+                              HEAD, and credential headers */
+    const char *const *commands; /* that the agent's file allows for the zone;
+                                    NULL: not checked */
+    size_t ncommands;
 };
 
 /* The text begins with none of [ { " (after joining; blanks and a byte order
@@ -283,9 +293,8 @@ bool spec_is_foreign(const struct spec_txt *txt);
  *   ERR_NOTFOUND     only foreign records, or none
  *   ERR_INPUT        not valid; the text names owner, JSON pointer, what was
  *                    found and what is accepted
- *   ERR_UNSUPPORTED  valid, but a member that this version does not read
  *   ERR_LIMIT        too long, too deep, too many targets
- * source: spec-language 1–4 */
+ * source: spec-language 1–9 */
 MUST_CHECK int spec_parse(const struct spec_txt *txts, size_t n,
                           const struct spec_context *ctx, struct spec **spec,
                           struct err *e);

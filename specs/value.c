@@ -71,6 +71,32 @@ const struct spec_value *spec_value_find(const struct spec_value *object,
     return NULL;
 }
 
+static void copy_children(struct arena *a, const struct spec_value *from,
+                          struct spec_value *to)
+{
+    for (const struct spec_value *k = from->child; k != NULL; k = k->next) {
+        struct spec_value *c = spec_value_add(
+            a, to, k->type, k->name != NULL ? arena_strdup(a, k->name) : NULL,
+            k->text != NULL ? arena_strdup(a, k->text) : NULL);
+
+        copy_children(a, k, c);
+    }
+    if (to->type == SPEC_VALUE_OBJECT)
+        (void)spec_value_close(a, to);
+}
+
+struct spec_value *spec_value_copy(struct arena *a, const struct spec_value *v)
+{
+    struct spec_value *copy = spec_value_add(
+        a, NULL, v->type, v->name != NULL ? arena_strdup(a, v->name) : NULL,
+        v->text != NULL ? arena_strdup(a, v->text) : NULL);
+
+    copy->parent = v->parent;
+    copy->index = v->index;
+    copy_children(a, v, copy);
+    return copy;
+}
+
 bool spec_value_is_scalar(const struct spec_value *v)
 {
     return v->type == SPEC_VALUE_STRING || v->type == SPEC_VALUE_NUMBER ||

@@ -49,6 +49,10 @@ const struct spec_value *spec_value_close(struct arena *a,
 const struct spec_value *spec_value_find(const struct spec_value *object,
                                          const char *name);
 
+/* v and what is below it once more, in arena a, with its texts. Its parent is
+ * v's own, so that messages name its place; it is nobody's child. */
+struct spec_value *spec_value_copy(struct arena *a, const struct spec_value *v);
+
 /* Strings, numbers and tokens: what a text can be read from. */
 bool spec_value_is_scalar(const struct spec_value *v);
 

@@ -136,6 +136,21 @@ static void decide_dropped(struct plan_set *set)
     }
 }
 
+/* One value cannot be on and off: wanted by one of the twins is wanted. */
+static void join_twins(struct plan_set *set)
+{
+    for (size_t i = 0; i < set->nvalues; i++) {
+        const struct plan_value *v = &set->values[i];
+
+        if (v->twin > 0 && v->publish)
+            set->values[v->twin - 1].publish = true;
+    }
+    for (size_t i = 0; i < set->nvalues; i++)
+        if (set->values[i].twin > 0)
+            set->values[i].publish =
+                set->values[set->values[i].twin - 1].publish;
+}
+
 /* What others put in against the decision is taken out three times an hour,
  * then left to them. What the decision wants is no longer theirs. */
 static void limit_reclaims(struct plan_set *set, int64_t now_ms)
@@ -183,6 +198,7 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     for (size_t i = 0; i < set->nvalues; i++)
         if (!set->values[i].dropped)
             set->values[i].publish = publish[n++];
+    join_twins(set);
     decide_dropped(set);
     limit_reclaims(set, now_ms);
     free(d);
@@ -203,12 +219,17 @@ static bool failed_twice_over(const struct plan_set *set)
     return true;
 }
 
+bool plan_is_change(const struct plan_value *v)
+{
+    return v->publish != v->published && v->twin == 0;
+}
+
 static size_t count_changes(const struct plan_set *set)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < set->nvalues; i++)
-        n += set->values[i].publish != set->values[i].published;
+        n += plan_is_change(&set->values[i]);
     return n;
 }
 
@@ -233,7 +254,7 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 
 bool plan_is_check_withdrawal(const struct plan_value *v)
 {
-    return v->published && !v->publish && !v->dropped &&
+    return v->published && !v->publish && !v->dropped && v->twin == 0 &&
            v->healthy == TRI_FALSE && !v->maintenance;
 }
 
@@ -321,7 +342,7 @@ static bool stood_a_minute_ago(const struct plan_value *v, int64_t now_ms)
 {
     int64_t changed_ms = v->memory->pending_since_ms;
 
-    return v->published &&
+    return v->published && v->twin == 0 &&
            (changed_ms == 0 || now_ms - changed_ms >= PLAN_BRAKE_WINDOW_MS);
 }
 

@@ -21,6 +21,9 @@ struct plan_value {
     const char *data; /* canonical */
     bool fallback;    /* of fallbackRecords */
     bool dropped;     /* no longer in the spec, still remembered */
+    size_t twin;      /* 1 + the place of an earlier value with equal data
+                         (records and fallbackRecords may share one); 0: none.
+                         Twins are published together and change once */
     int64_t ttl_s;    /* the spec's; -1 none */
     enum decide_class class;
     enum tri dr_cond;
@@ -94,6 +97,9 @@ struct plan_zone {
  * is what is to be done: a change for each value where it differs from
  * .published. */
 void plan_make(struct plan_zone *zone);
+
+/* v is to be switched on or off. */
+bool plan_is_change(const struct plan_value *v);
 
 /* A change was carried out (or ended as unknown): remembers it. */
 void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,

@@ -36,7 +36,7 @@ static void tell_zone(struct round_zone *z)
         for (size_t k = 0; k < ps->nvalues; k++) {
             const struct plan_value *v = &ps->values[k];
             struct state_value *row = z->sets[s].values[k].row;
-            bool change = v->publish != v->published;
+            bool change = plan_is_change(v);
 
             r->result.changes += change;
             if (change && (r->o->plan_only || !row->would))
@@ -58,7 +58,7 @@ static void collect(struct round_zone *z, size_t s, bool publish)
         const struct plan_value *v = &ps->values[k];
         struct change *c = &z->changes[z->nchanges];
 
-        if (v->publish == v->published || v->publish != publish)
+        if (!plan_is_change(v) || v->publish != publish)
             continue;
         c->op = publish ? CHANGE_PUBLISH : CHANGE_WITHDRAW;
         c->set = s;

@@ -60,6 +60,9 @@ static void add_value(struct round_zone *z, struct plan_set *ps,
     struct plan_value *pv = &ps->values[ps->nvalues];
     struct round_value *rv = &rs->values[ps->nvalues];
 
+    for (size_t k = 0; k < ps->nvalues && pv->twin == 0; k++)
+        if (strcmp(ps->values[k].data, data) == 0)
+            pv->twin = k + 1;
     ps->nvalues++;
     rv->row = state_value_get(z->round->state, z->name, ps->name,
                               spec_type_name(ps->type), data);
