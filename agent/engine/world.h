@@ -1,0 +1,107 @@
+#ifndef AGENT_ENGINE_WORLD_H
+#define AGENT_ENGINE_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/mem.h"
+#include "agent/engine/checks.h"
+#include "agent/engine/judge.h"
+#include "agent/engine/plan.h"
+#include "agent/engine/state.h"
+#include "agent/probes/probe.h"
+#include "specs/spec.h"
+
+/* One zone as the engine sees it: the specs in force, the checks that their
+ * conditions name, the sets, and what is remembered of each. Built once from
+ * specs and state; afterwards a change of one check is judged at the cost of
+ * what depends on it. No I/O, no clock: `once`, `simulate` and the service
+ * use the same. */
+
+/* A value of a set, beside its plan_value. */
+struct world_value {
+    const struct spec_record *record; /* NULL: dropped from the spec */
+    long place;                       /* in its spec's judge order; -1 */
+    struct state_value *row;
+};
+
+struct world_set {
+    const struct spec_claim *claim;
+    size_t spec;                /* index into world.specs */
+    struct world_value *values; /* as plan.values */
+    struct state_set *row;
+    struct plan_set *plan;
+};
+
+/* A spec in force. */
+struct world_spec {
+    const struct spec *spec;
+    struct state_judge *row;      /* judge memory and overrides: saved */
+    struct judge_dc *dcs;         /* last judgement, as spec.dcs */
+    struct judge_record *records; /* in judge order */
+    bool *published;              /* in judge order: input of the judgement */
+    struct world_value **values;  /* in judge order; NULL: claimed by another
+                                     owner */
+    size_t nrecords;
+    /* The checks: of spec.checks[i] with a target of its own at [i][0], else
+     * at [i][place]. NULL: not needed, or refused by the limits. */
+    struct check ***leaves;
+    bool dirty; /* to be judged again */
+};
+
+struct world {
+    const char *zone;     /* canonical */
+    const char *agent_dc; /* NULL: none */
+    struct state *state;
+    struct checks *checks;
+    struct arena *arena;
+    struct world_spec *specs;
+    size_t nspecs;
+    const struct spec_claim *claims;
+    size_t nclaims;
+    struct world_set *sets; /* as plan.sets */
+    struct plan_zone plan;
+    size_t *dependents; /* of all checks, see check.first_dependent */
+};
+
+/* What building tells about. */
+struct world_events {
+    /* A target that the limits refuse; e says which and how to allow it. */
+    void (*refused)(void *arg, const char *where, const struct err *e);
+    /* Another owner's claim that has no effect. */
+    void (*conflict)(void *arg, const char *text);
+    /* A value that left its spec; it was switched off by the agent. */
+    void (*opted_out)(void *arg, const char *name, const char *data);
+    void *arg;
+};
+
+/* limits NULL: none (simulation). Everything lives in arena; specs, state and
+ * checks are borrowed and outlive it. */
+struct world *world_new(struct arena *arena, const char *zone,
+                        const struct spec *const *specs, size_t nspecs,
+                        struct state *state, struct checks *checks,
+                        const struct probe_limits *limits, const char *agent_dc,
+                        const struct world_events *ev)
+    __attribute__((returns_nonnull));
+
+/* The check's state changed: what depends on it is judged at the next
+ * world_judge. */
+void world_touch(struct world *w, const struct check *c);
+void world_touch_all(struct world *w);
+/* Judges the dirty specs and hands the result to the values of plan.sets.
+ * returns how many specs were judged */
+size_t world_judge(struct world *w, int64_t now_ms);
+/* The last word of the checks behind a record, for people: the first that
+ * fails, else the first; "" where there is none. Borrowed. */
+const char *world_note(const struct world *w, const struct world_set *set,
+                       size_t value);
+
+/* --- the operator's overrides (state.h keeps them) ----------------------- */
+
+/* dc is in maintenance by the operator now. */
+bool world_in_maintenance(const struct world *w, const char *dc);
+/* Sets plan_set.frozen by what is frozen now. */
+void world_apply_freezes(struct world *w, int64_t now_ms);
+
+#endif
