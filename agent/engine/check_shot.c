@@ -184,7 +184,10 @@ static void aim_at(struct shot *t, const struct addr *targets, size_t n)
 
 static void finish_later(void *arg)
 {
-    finish(arg);
+    struct shot *t = arg;
+
+    t->aims[0].timer = NULL;
+    finish(t);
 }
 
 static void no_target(struct shot *t, bool fails, const char *why)

@@ -16,8 +16,7 @@ struct judge {
 
 /* A condition's place of evaluation. */
 struct at {
-    const struct spec_record *record; /* NULL: none */
-    long place;                       /* in judge order; -1 */
+    long place;  /* of the record, in judge order; -1: none */
     bool strict; /* checks that were never up count as down */
 };
 
@@ -61,7 +60,7 @@ size_t judge_ntruth(const struct spec *s)
 static enum tri check_truth(const struct judge *j, size_t check,
                             const struct at *at)
 {
-    struct judge_leaf leaf = j->env->leaf(j->env->arg, check, at->record);
+    struct judge_leaf leaf = j->env->leaf(j->env->arg, check, at->place);
 
     return leaf.never_up && !at->strict ? TRI_UNKNOWN : leaf.up;
 }
@@ -147,7 +146,7 @@ static enum tri cond_truth(struct judge *j, const struct spec_cond *c,
 static enum tri dimension_truth(const struct judge *j, const struct spec_dc *dc,
                                 enum spec_dimension d, bool strict)
 {
-    const struct at nowhere = {NULL, -1, strict};
+    const struct at nowhere = {-1, strict};
     size_t t = 0, u = 0;
 
     for (size_t i = 0; i < dc->dims[d].n; i++) {
@@ -260,10 +259,9 @@ static void count_absence(struct judge *j, size_t i, const bool *published)
     m->last_ms = t != 0 ? t : 1;
 }
 
-static bool is_fresh(struct judge *j, const struct spec_dc *dc,
-                     const struct spec_record *record, long place)
+static bool is_fresh(struct judge *j, const struct spec_dc *dc, long place)
 {
-    const struct at at = {record, place, false};
+    const struct at at = {place, false};
 
     return dc->fresh != NULL && cond_truth(j, dc->fresh, &at) == TRI_TRUE;
 }
@@ -288,23 +286,23 @@ static void take_leaf(struct judge_record *out, const struct judge_leaf *leaf)
 /* The failing checks that a condition names, for the brake: how long and how
  * often they have failed. */
 static void take_cond(const struct judge *j, const struct spec_cond *c,
-                      const struct spec_record *at, struct judge_record *out)
+                      long place, struct judge_record *out)
 {
     struct judge_leaf leaf;
 
     switch (c->kind) {
     case SPEC_COND_CHECK:
-        leaf = j->env->leaf(j->env->arg, c->ref, at);
+        leaf = j->env->leaf(j->env->arg, c->ref, place);
         take_leaf(out, &leaf);
         break;
     case SPEC_COND_SCENARIO:
-        take_cond(j, &j->s->scenarios[c->ref].cond, at, out);
+        take_cond(j, &j->s->scenarios[c->ref].cond, place, out);
         break;
     case SPEC_COND_ALL:
     case SPEC_COND_ANY:
     case SPEC_COND_NEED:
         for (size_t i = 0; i < c->n; i++)
-            take_cond(j, &c->of[i], at, out);
+            take_cond(j, &c->of[i], place, out);
         break;
     case SPEC_COND_DC:
     case SPEC_COND_DC_STATE:
@@ -320,7 +318,7 @@ static void take_dc(const struct judge *j, const struct spec_dc *dc,
     for (int d = 0; d < SPEC_NDIMENSIONS; d++)
         for (size_t i = 0; i < dc->dims[d].n; i++) {
             struct judge_leaf leaf =
-                j->env->leaf(j->env->arg, dc->dims[d].checks[i], NULL);
+                j->env->leaf(j->env->arg, dc->dims[d].checks[i], -1);
 
             take_leaf(out, &leaf);
         }
@@ -329,7 +327,7 @@ static void take_dc(const struct judge *j, const struct spec_dc *dc,
 static enum tri record_truth(struct judge *j, const struct spec_record *rec,
                              long place, bool strict)
 {
-    const struct at at = {rec, place, strict};
+    const struct at at = {place, strict};
     size_t n = judge_nrecords(j->s);
     size_t slot = j->s->nscenarios * (1 + n) + (size_t)place;
     enum tri t = TRI_TRUE;
@@ -346,7 +344,7 @@ static enum tri record_truth(struct judge *j, const struct spec_record *rec,
 static void judge_dr(struct judge *j, const struct spec_record *rec, long place,
                      struct judge_record *out)
 {
-    const struct at at = {rec, place, false};
+    const struct at at = {place, false};
     size_t n = judge_nrecords(j->s);
     size_t slot = j->s->nscenarios * (1 + n) + n + (size_t)place;
 
@@ -369,7 +367,7 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
 
         out->maintenance = dcs[rec->dc].maintenance;
         out->passive = dc->no_response;
-        if (j->memory->dcs[rec->dc].barred && is_fresh(j, dc, rec, place))
+        if (j->memory->dcs[rec->dc].barred && is_fresh(j, dc, place))
             j->memory->dcs[rec->dc].barred = false;
         out->barred = j->memory->dcs[rec->dc].barred;
     }
@@ -389,12 +387,13 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
     if (out->healthy != TRI_FALSE)
         return;
     for (size_t i = 0; i < rec->nchecks; i++) {
-        struct judge_leaf leaf = j->env->leaf(j->env->arg, rec->checks[i], rec);
+        struct judge_leaf leaf =
+            j->env->leaf(j->env->arg, rec->checks[i], place);
 
         take_leaf(out, &leaf);
     }
     if (rec->when != NULL)
-        take_cond(j, rec->when, rec, out);
+        take_cond(j, rec->when, place, out);
     if (rec->dc >= 0)
         take_dc(j, &j->s->dcs[rec->dc], out);
 }
@@ -431,7 +430,7 @@ void judge_spec(const struct spec *s, const struct judge_env *env,
 enum tri judge_cond(const struct spec *s, const struct judge_env *env,
                     const struct judge_memory *memory,
                     const struct judge_dc *dcs, const struct spec_cond *cond,
-                    const struct spec_record *at, long record)
+                    long place)
 {
     union {
         const struct judge_memory *in;
@@ -442,9 +441,9 @@ enum tri judge_cond(const struct spec *s, const struct judge_env *env,
         struct judge_dc *out;
     } d = {.in = dcs};
     struct judge j = {s, env, m.out, d.out, false};
-    const struct at place = {at, record, false};
+    const struct at at = {place, false};
 
-    return cond_truth(&j, cond, &place);
+    return cond_truth(&j, cond, &at);
 }
 
 void judge_memory_init(struct judge_memory *m, const struct spec *s)

@@ -29,10 +29,10 @@ struct judge_leaf {
 };
 
 struct judge_env {
-    /* Check number `check` of the spec, at the address of record `at` where
-     * it has no target of its own (at is NULL for those of dimensions). */
-    struct judge_leaf (*leaf)(void *arg, size_t check,
-                              const struct spec_record *at);
+    /* Check number `check` of the spec; where it has no target of its own, at
+     * the address of the record at `place` in judge order (-1: none, for those
+     * of dimensions). */
+    struct judge_leaf (*leaf)(void *arg, size_t check, long place);
     /* The operator has put that data centre into maintenance; may be NULL. */
     bool (*maintenance)(void *arg, const char *dc);
     void *arg;
@@ -90,11 +90,11 @@ void judge_spec(const struct spec *s, const struct judge_env *env,
                 struct judge_dc *dcs, struct judge_record *records);
 
 /* The truth of one condition, as last judged: for explain.
- * record: place in judge order; -1: none */
+ * place: of the record whose condition it is, in judge order; -1: none */
 enum tri judge_cond(const struct spec *s, const struct judge_env *env,
                     const struct judge_memory *memory,
                     const struct judge_dc *dcs, const struct spec_cond *cond,
-                    const struct spec_record *at, long record);
+                    long place);
 
 void judge_memory_init(struct judge_memory *m, const struct spec *s);
 void judge_memory_fini(struct judge_memory *m);

@@ -58,6 +58,24 @@ struct state_spec {
     bool used;
     UT_hash_handle hh;
 };
+struct state_judge {
+    char *key;   /* "zone|owner" */
+    char *print; /* of the spec that the truth belongs to */
+    char *truth; /* one digit a slot of judge_memory: 0 unknown, 1, 2 true */
+    char *dcs;   /* "name out_since_ms last_ms other barred;…" */
+    bool used;
+    UT_hash_handle hh;
+};
+/* What the operator asked for; holds until it is taken back or over. */
+struct state_override {
+    char *key; /* "maintenance|zone|dc", "freeze|zone|name"; zone and name may
+                  be "*": all */
+    int64_t until_ms; /* engine time; 0: no end */
+    int64_t since_wall_ms;
+    char *user; /* who asked for it */
+    bool used;
+    UT_hash_handle hh;
+};
 struct state_zone {
     char *key;                 /* the zone */
     int64_t withdrawn_ms[256]; /* because of checks; newest first; 0: none */
@@ -91,6 +109,8 @@ void state_close(struct state *s);
 bool state_is_lost(const struct state *s);
 
 int64_t state_now_ms(void); /* engine time */
+/* What must be added to times that a row keeps as text. */
+int64_t state_shift_ms(const struct state *s);
 
 /* Find or make a row; marks it as used. Borrowed. */
 struct state_check *state_check_get(struct state *s, const char *key);
@@ -101,6 +121,17 @@ struct state_set *state_set_get(struct state *s, const char *zone,
                                 const char *name, const char *type);
 struct state_spec *state_spec_get(struct state *s, const char *zone,
                                   const char *owner);
+struct state_judge *state_judge_get(struct state *s, const char *zone,
+                                    const char *owner);
+/* The override that is in force now, or NULL. Borrowed. */
+struct state_override *state_override_find(struct state *s, const char *kind,
+                                           const char *zone, const char *what,
+                                           int64_t now_ms);
+void state_override_set(struct state *s, const char *kind, const char *zone,
+                        const char *what, int64_t until_ms, const char *user);
+/* returns false when there was none in force. */
+bool state_override_clear(struct state *s, const char *kind, const char *zone,
+                          const char *what, int64_t now_ms);
 struct state_zone *state_zone_get(struct state *s, const char *zone);
 /* A problem stands in this run, with this text. returns true when that is
  * news: it was not there before, or said something else. */
@@ -113,6 +144,11 @@ struct state_value *state_values(struct state *s);
 struct state_set *state_sets(struct state *s);
 struct state_spec *state_specs(struct state *s);
 struct state_zone *state_zones(struct state *s);
+struct state_judge *state_judges(struct state *s);
+struct state_override *state_overrides(struct state *s);
+/* A row that is there, or NULL; not marked as used. */
+struct state_set *state_set_find(struct state *s, const char *zone,
+                                 const char *name, const char *type);
 struct state_problem *state_problems(struct state *s);
 
 /* Everything of a zone that this run could not look at stays as it is. */

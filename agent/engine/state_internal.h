@@ -22,6 +22,8 @@ struct state {
     struct state_set *sets;
     struct state_spec *specs;
     struct state_zone *zones;
+    struct state_judge *judges;
+    struct state_override *overrides;
     struct state_problem *problems;
     struct state_event_row *events;
     size_t nevents, events_cap;
@@ -43,6 +45,8 @@ struct state_check *state_check_row(struct state *s, const char *key);
 struct state_value *state_value_row(struct state *s, const char *key);
 struct state_set *state_set_row(struct state *s, const char *key);
 struct state_spec *state_spec_row(struct state *s, const char *key);
+struct state_judge *state_judge_row(struct state *s, const char *key);
+struct state_override *state_override_row(struct state *s, const char *key);
 struct state_zone *state_zone_row(struct state *s, const char *key);
 struct state_problem *state_problem_row(struct state *s, const char *key);
 void state_clear(struct state *s);        /* all rows */

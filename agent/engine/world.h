@@ -23,6 +23,7 @@
 struct world_value {
     const struct spec_record *record; /* NULL: dropped from the spec */
     long place;                       /* in its spec's judge order; -1 */
+    struct plan_value *plan;
     struct state_value *row;
 };
 
@@ -58,11 +59,14 @@ struct world {
     struct arena *arena;
     struct world_spec *specs;
     size_t nspecs;
-    const struct spec_claim *claims;
+    struct spec_claim *claims;
     size_t nclaims;
     struct world_set *sets; /* as plan.sets */
     struct plan_zone plan;
-    size_t *dependents; /* of all checks, see check.first_dependent */
+    /* The specs that check number c is in: dependents[first[c]] to
+     * dependents[first[c + 1] - 1]. */
+    size_t nchecks; /* that first covers */
+    size_t *first, *dependents;
 };
 
 /* What building tells about. */
@@ -71,19 +75,23 @@ struct world_events {
     void (*refused)(void *arg, const char *where, const struct err *e);
     /* Another owner's claim that has no effect. */
     void (*conflict)(void *arg, const char *text);
-    /* A value that left its spec; it was switched off by the agent. */
+    /* A value that is managed no longer; the agent had switched it off. */
     void (*opted_out)(void *arg, const char *name, const char *data);
     void *arg;
 };
 
 /* limits NULL: none (simulation). Everything lives in arena; specs, state and
- * checks are borrowed and outlive it. */
+ * checks are borrowed and outlive it. All specs are dirty at first. */
 struct world *world_new(struct arena *arena, const char *zone,
                         const struct spec *const *specs, size_t nspecs,
                         struct state *state, struct checks *checks,
                         const struct probe_limits *limits, const char *agent_dc,
-                        const struct world_events *ev)
+                        int64_t now_ms, const struct world_events *ev)
     __attribute__((returns_nonnull));
+/* Frees what is not in the arena. */
+void world_free(struct world *w);
+/* Writes the memory of judgements into the state's rows. */
+void world_save(struct world *w);
 
 /* The check's state changed: what depends on it is judged at the next
  * world_judge. */
@@ -92,6 +100,14 @@ void world_touch_all(struct world *w);
 /* Judges the dirty specs and hands the result to the values of plan.sets.
  * returns how many specs were judged */
 size_t world_judge(struct world *w, int64_t now_ms);
+/* The truth of a condition of specs[spec], as last judged. place: of the
+ * record whose condition it is, in judge order; -1: none */
+enum tri world_cond(struct world *w, size_t spec, const struct spec_cond *cond,
+                    long place);
+/* Check number `check` of specs[spec] at that record; NULL: not asked for, or
+ * refused by the limits. */
+const struct check *world_check(const struct world *w, size_t spec,
+                                size_t check, long place);
 /* The last word of the checks behind a record, for people: the first that
  * fails, else the first; "" where there is none. Borrowed. */
 const char *world_note(const struct world *w, const struct world_set *set,
@@ -99,8 +115,9 @@ const char *world_note(const struct world *w, const struct world_set *set,
 
 /* --- the operator's overrides (state.h keeps them) ----------------------- */
 
-/* dc is in maintenance by the operator now. */
-bool world_in_maintenance(const struct world *w, const char *dc);
+/* dc is in maintenance by the operator. */
+bool world_in_maintenance(const struct world *w, const char *dc,
+                          int64_t now_ms);
 /* Sets plan_set.frozen by what is frozen now. */
 void world_apply_freezes(struct world *w, int64_t now_ms);
 
