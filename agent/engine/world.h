@@ -38,7 +38,8 @@ struct world_set {
 /* A spec in force. */
 struct world_spec {
     const struct spec *spec;
-    struct state_judge *row;      /* judge memory and overrides: saved */
+    struct judge_memory memory;
+    struct state_judge *row;      /* where memory is saved */
     struct judge_dc *dcs;         /* last judgement, as spec.dcs */
     struct judge_record *records; /* in judge order */
     bool *published;              /* in judge order: input of the judgement */

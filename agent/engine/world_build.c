@@ -56,7 +56,7 @@ static bool is_allowed(struct build *b, const struct spec *s,
     return ok;
 }
 
-static void link(struct build *b, size_t check, size_t spec)
+static void note_link(struct build *b, size_t check, size_t spec)
 {
     b->links = mem_grow(b->links, &b->cap_links, b->nlinks, sizeof *b->links);
     b->links[b->nlinks].check = check;
@@ -79,7 +79,7 @@ static void need_check(struct build *b, size_t spec, size_t check,
     if (ws->leaves[check][at] != NULL || !is_allowed(b, ws->spec, c, rec))
         return;
     ws->leaves[check][at] = checks_add(b->w->checks, c, rec, b->now_ms);
-    link(b, ws->leaves[check][at]->id, spec);
+    note_link(b, ws->leaves[check][at]->id, spec);
 }
 
 static void need_cond(struct build *b, size_t spec, const struct spec_cond *c,
