@@ -8,14 +8,65 @@
 
 /* The sequence of the stages, and what they stand on. */
 
+static const struct round_zone *zone_of(const struct round *r,
+                                        const struct state_problem *p)
+{
+    size_t n = strcspn(p->key, "|");
+
+    for (size_t i = 0; i < r->nzones; i++)
+        if (strlen(r->zones[i]->name) == n &&
+            strncmp(r->zones[i]->name, p->key, n) == 0)
+            return r->zones[i];
+    return NULL;
+}
+
+/* A provider that stands for "*" did not list its zones. */
+static bool is_listing_gone(const struct round *r)
+{
+    bool gone = false;
+
+    for (size_t i = 0; i < r->cfg->nzones; i++) {
+        struct state_problem *p = NULL;
+        char *key = mem_printf("|%s", r->cfg->zones[i].provider->name);
+
+        if (strcmp(r->cfg->zones[i].name, "*") == 0)
+            HASH_FIND_STR(state_problems(r->state), key, p);
+        gone = gone || (p != NULL && p->used);
+        free(key);
+    }
+    return gone;
+}
+
+/* A problem of a stage that was not reached in this round: nobody knows
+ * whether it is over. */
+static bool is_open(const struct round *r, const struct state_problem *p)
+{
+    static const char *const late[] = {"write ", "apply", "visible ", "hands ",
+                                       "hold "};
+    const struct round_zone *z = zone_of(r, p);
+    const char *key = p->key + strcspn(p->key, "|") + 1;
+
+    if (z == NULL)
+        return p->key[0] != '|' && is_listing_gone(r);
+    if (z->failed)
+        return true;
+    if (z->world->plan.nsets == 0 || (z->observed && !z->world->plan.blind))
+        return false;
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++)
+        if (strncmp(key, late[i], strlen(late[i])) == 0)
+            return true;
+    return false;
+}
+
 static void count_problems(struct round *r)
 {
     struct state_problem *p;
 
     for (p = state_problems(r->state); p != NULL; p = p->hh.next) {
+        p->used = p->used || is_open(r, p);
         if (p->used) {
             r->result.problems += !p->minor;
-        } else {
+        } else if (!r->o->plan_only) {
             char *zone = mem_strndup(p->key, strcspn(p->key, "|"));
 
             round_tell(r, ROUND_RESOLVED, zone, "", "", "", false, p->text);
@@ -57,7 +108,7 @@ static int prepare(struct round *r, struct err *e)
     if (resolver_new(r->loop, &ro, &r->resolver, e) != 0 ||
         check_trust(r, e) != 0 || probes_new(r->loop, 0, &r->probes, e) != 0)
         return -1;
-    r->checks = checks_new(r->loop, r->probes, r->state);
+    r->checks = checks_new(r->state);
     return 0;
 }
 
@@ -68,6 +119,7 @@ static void dispose(struct round *r)
         resolver_free(r->resolver);
     if (r->probes != NULL)
         probes_free(r->probes);
+    check_run_free(r->run);
     checks_free(r->checks);
     if (r->http != NULL)
         http_free(r->http);
@@ -78,7 +130,7 @@ static void dispose(struct round *r)
         for (size_t k = 0; k < z->nowners; k++)
             spec_free(z->owners[k]->spec);
         free(z->owners);
-        free(z->claims);
+        world_free(z->world);
     }
     free(r->zones);
     state_close(r->state);
@@ -90,6 +142,8 @@ static int finish(struct round *r, struct err *e)
     count_problems(r);
     if (r->o->plan_only)
         return 0;
+    for (size_t i = 0; i < r->nzones; i++)
+        world_save(r->zones[i]->world);
     return state_save(r->state, e);
 }
 

@@ -73,25 +73,81 @@ static void on_gone(struct round_owner *o)
     o->row = NULL;
 }
 
-static const char spelling_hint[] =
-    "; the provider holds a good text, so what DNS serves lost something on "
-    "the way (quotes, or a cut): publish it in the bare spelling, without "
-    "double quotes";
+/* --- what was damaged on the way
+ * ----------------------------------------------------- */
+
+#define LOST                                                                   \
+    "; the provider holds a good text, so what DNS serves lost something on "  \
+    "the way (quotes, or a cut)"
+#define STRING_MAX 255 /* RFC 1035 3.3; where panels cut */
+
+static int parse_one(struct round_owner *o, const char *text, size_t len,
+                     struct spec **spec)
+{
+    struct spec_string s = {text, len};
+    struct spec_txt t = {&s, 1};
+    struct err e;
+
+    return parse(o, &t, 1, spec, &e);
+}
+
+/* The text means the same without its quotes. */
+static bool is_bare_enough(struct round_owner *o, const struct spec *want)
+{
+    char *bare = mem_alloc(o->provider_len + 1), *a, *b;
+    struct spec *spec = NULL;
+    size_t n = 0;
+    bool same = false;
+
+    for (size_t i = 0; i < o->provider_len; i++) {
+        const char *c = o->provider_text + i;
+
+        if (*c != '"' && (*c != '\\' || c[1] != '"'))
+            bare[n++] = *c;
+    }
+    if (parse_one(o, bare, n, &spec) == 0) {
+        a = spec_print(spec);
+        b = spec_print(want);
+        same = strcmp(a, b) == 0;
+        free(a);
+        free(b);
+    }
+    spec_free(spec);
+    free(bare);
+    return same;
+}
+
+static bool is_short_when_escaped(const struct round_owner *o)
+{
+    size_t n = o->provider_len;
+
+    for (size_t i = 0; i < o->provider_len; i++)
+        n += o->provider_text[i] == '"' || o->provider_text[i] == '\\';
+    return n <= STRING_MAX;
+}
 
 /* DNS serves a damaged text while the provider shows a good one. */
 static const char *damage_hint(struct round_owner *o)
 {
-    struct spec_string s = {o->provider_text, o->provider_len};
-    struct spec_txt t = {&s, 1};
-    struct spec *spec = NULL;
-    struct err e;
-    bool good;
+    const char *hint = "";
+    struct spec *good = NULL;
 
-    if (o->provider_text == NULL)
-        return "";
-    good = parse(o, &t, 1, &spec, &e) == 0;
-    spec_free(spec);
-    return good ? spelling_hint : "";
+    if (o->outcome != RESOLVER_FOUND || o->provider_text == NULL ||
+        parse_one(o, o->provider_text, o->provider_len, &good) != 0)
+        hint = "";
+    else if (is_bare_enough(o, good))
+        hint = LOST ": publish it in the bare spelling, without double quotes";
+    else if (good->spelling == SPEC_JSON && is_short_when_escaped(o))
+        hint = LOST ", and the bare spelling cannot say it: put a backslash "
+                    "before each double quote";
+    else
+        hint = LOST ", and the bare spelling cannot say it: take everything "
+                    "but letters, digits and . _ : / @ | ! ? = & % * + ~ - out "
+                    "of its values and publish it without double quotes, or "
+                    "spread it over several TXT records of at most 255 bytes, "
+                    "with a backslash before each double quote";
+    spec_free(good);
+    return hint;
 }
 
 static void on_bad(struct round_owner *o, const struct err *e)

@@ -48,9 +48,12 @@ static void on_closed(void *arg)
 
 void round_close_providers(struct round *r)
 {
+    int64_t now_ms = clock_mono_ms();
+    int64_t until_ms = (now_ms > r->end_ms ? now_ms : r->end_ms) + 1000;
+
     /* A call that never came back may still use its instance: then the
      * process ends without closing, and the session by its own age. */
-    if (r->waiting > 0 && !loop_wait(r->loop, &r->idle, r->end_ms + 1000))
+    if (r->waiting > 0 && !loop_wait(r->loop, &r->idle, until_ms))
         return;
     for (size_t i = 0; i < r->cfg->nproviders; i++) {
         struct provider *p = r->providers[i].instance;

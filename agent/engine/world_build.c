@@ -180,6 +180,7 @@ static struct plan_value *add_value(struct world *w, struct world_set *set,
     pv->memory = &wv->row->memory;
     pv->data = data;
     pv->ttl_s = -1;
+    pv->published = pv->memory->expected; /* until somebody looks */
     return pv;
 }
 
