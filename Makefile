@@ -14,7 +14,7 @@ PKGS := libuv libcares ldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith \
-        -Wformat=2 -Wvla -Wundef
+        -Wformat=2 -Wvla -Wundef -Wno-missing-field-initializers
 HARD := -fstack-protector-strong -fPIE -fstack-clash-protection
 
 ifeq ($(MODE),asan)

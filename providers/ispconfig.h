@@ -188,6 +188,7 @@ struct isp_write {
     bool active;
     int64_t ttl_s;   /* -1: as it is */
     bool new_serial; /* the zone's last write of this round */
+    bool anyway;     /* write it although it is so: for the serial */
 };
 enum isp_outcome {
     ISP_WRITTEN,   /* is so now */

@@ -197,37 +197,47 @@ static void lay_down_missing(struct applying *ap, size_t change)
     settle_change(ap, change, CHANGE_FAILED, &e);
 }
 
+/* The rows of one value that are not yet as wanted. returns how many rows the
+ * panel holds of it. */
+static size_t lay_down_rows(struct applying *ap, size_t change)
+{
+    const struct change *c = &ap->changes[change];
+    bool publish = c->op == CHANGE_PUBLISH;
+    size_t found = 0;
+
+    for (size_t k = 0; k < ap->n_rows; k++) {
+        const struct isp_row *row = &ap->rows[k];
+        struct step s = {.change = change,
+                         .row = row,
+                         .ttl_s = publish ? c->ttl_s : -1,
+                         .active = publish};
+
+        if (!is_row_of(row, c))
+            continue;
+        found++;
+        if (row->active != publish || c->confirm ||
+            (s.ttl_s >= 0 && (int64_t)row->ttl_s != s.ttl_s))
+            add_step(ap, &s);
+    }
+    return found;
+}
+
 static void lay_down(struct applying *ap)
 {
     ap->n_steps = 0;
     ap->at = 0;
     for (size_t i = 0; i < ap->set.n; i++) {
-        const struct change *c = &ap->changes[i];
-        bool publish = c->op == CHANGE_PUBLISH, found = false;
         size_t before = ap->n_steps;
 
         if (!ap->open[i])
             continue;
-        for (size_t k = 0; k < ap->n_rows; k++) {
-            const struct isp_row *row = &ap->rows[k];
-            struct step s = {.change = i,
-                             .row = row,
-                             .ttl_s = publish ? c->ttl_s : -1,
-                             .active = publish};
-
-            if (!is_row_of(row, c))
-                continue;
-            found = true;
-            if (row->active != publish ||
-                (s.ttl_s >= 0 && (int64_t)row->ttl_s != s.ttl_s))
-                add_step(ap, &s);
-        }
-        if (!found)
+        if (lay_down_rows(ap, i) == 0)
             lay_down_missing(ap, i);
-        if (publish && ap->open[i])
-            lay_down_ttl(ap, i);
         if (ap->n_steps == before)
             settle_change(ap, i, CHANGE_DONE, NULL);
+        if (ap->changes[i].op == CHANGE_PUBLISH &&
+            (ap->open[i] || ap->results[i].state == CHANGE_DONE))
+            lay_down_ttl(ap, i);
     }
 }
 
@@ -317,6 +327,24 @@ static void on_step(void *arg, enum isp_outcome outcome, const struct err *e)
     next_step(ap);
 }
 
+/* Where the spec gives none, a new value takes the TTL of its set. */
+static const struct change *change_to_add(struct applying *ap,
+                                          const struct step *s)
+{
+    const struct change *c = change_of(ap, s);
+    struct change *own;
+
+    for (size_t i = 0; i < ap->n_rows && c->ttl_s < 0; i++) {
+        if (!is_in_set(&ap->rows[i], c) || !ap->rows[i].active)
+            continue;
+        own = arena_alloc(ap->a, sizeof *own);
+        *own = *c;
+        own->ttl_s = ap->rows[i].ttl_s;
+        return own;
+    }
+    return c;
+}
+
 static void next_step(struct applying *ap)
 {
     const struct step *s;
@@ -330,13 +358,14 @@ static void next_step(struct applying *ap)
     }
     s = &ap->steps[ap->at];
     if (s->row == NULL) {
-        isp_add(ap->p, ap->z, change_of(ap, s), is_last(ap), on_step, ap);
+        isp_add(ap->p, ap->z, change_to_add(ap, s), is_last(ap), on_step, ap);
         return;
     }
     w.row = s->row;
     w.active = s->active;
     w.ttl_s = s->ttl_s;
     w.new_serial = is_last(ap);
+    w.anyway = w.new_serial && change_of(ap, s)->confirm;
     isp_write(ap->p, &w, on_step, ap);
 }
 

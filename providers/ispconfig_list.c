@@ -5,7 +5,7 @@
 
 /* One name is searched for in each spelling and type: the server has an index
  * for that. For more names the whole zone in one answer is cheaper, unless it
- * is too large. A search that found nothing at all is not believed before
+ * cannot be read. A search that found nothing at all is not believed before
  * the whole zone was seen. */
 
 static const enum rr_type searched[] = {RR_A, RR_AAAA, RR_CNAME};
@@ -18,8 +18,9 @@ struct listing {
     const char **names;
     size_t n_names;
     size_t name, variant, type; /* of the search under way */
-    bool too_large;             /* the whole zone is: searching is all we can */
-    struct isp_row *v;          /* heap while it grows */
+    bool no_whole; /* the whole zone cannot be read: searching is all we can */
+    struct err unread; /* why, when that does not prove that it has records */
+    struct isp_row *v; /* heap while it grows */
     size_t n, cap;
     isp_rows_cb *cb;
     void *arg;
@@ -111,7 +112,7 @@ static void on_search(void *arg, const struct isp_reply *r)
 
     /* No right to read this type, or an answer that is no list: the whole
      * zone needs another right and is another call. */
-    if (!l->too_large &&
+    if (!l->no_whole &&
         (strcmp(r->fault, "permission_denied") == 0 ||
          (e.code == ERR_NONE && !isp_records_of(r->value, &items, &n)))) {
         ask_zone(l);
@@ -123,10 +124,10 @@ static void on_search(void *arg, const struct isp_reply *r)
         finish(l, &e);
     else if (advance(l))
         ask_next(l);
-    else if (l->n == 0 && !l->too_large)
+    else if (l->n == 0 && !l->no_whole)
         ask_zone(l);
     else
-        finish(l, &e);
+        finish(l, l->n == 0 ? &l->unread : &e);
 }
 
 static void ask_next(struct listing *l)
@@ -148,6 +149,14 @@ static void ask_next(struct listing *l)
 /* ---- the whole zone --------------------------------------------------------
  */
 
+/* Too large for us, or (HTTP 500) for the panel's own memory; or one value in
+ * it makes the whole answer unreadable. */
+static bool is_unreadable(const struct isp_reply *r)
+{
+    return r->err.code == ERR_LIMIT ||
+           (r->err.code == ERR_RETRY && r->was_sent && r->fault[0] == '\0');
+}
+
 static void on_all(void *arg, const struct isp_reply *r)
 {
     struct listing *l = arg;
@@ -155,8 +164,10 @@ static void on_all(void *arg, const struct isp_reply *r)
     struct err e = r->err;
     size_t n;
 
-    if (e.code == ERR_LIMIT && l->name < l->n_names) {
-        l->too_large = true;
+    if (is_unreadable(r) && l->name < l->n_names) {
+        l->no_whole = true;
+        if (e.code != ERR_LIMIT)
+            l->unread = e;
         ask_next(l);
         return;
     }

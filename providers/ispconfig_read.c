@@ -135,7 +135,9 @@ static bool spec_owner(const char *stored, const struct isp_zone *z,
         stored++;
     else if (*stored != '\0')
         return false;
-    return isp_name_of(stored, z, out) == 0 && name_within(out, z->name);
+    /* Behind another label, "@" is just a letter. */
+    return strcmp(stored, "@") != 0 && isp_name_of(stored, z, out) == 0 &&
+           name_within(out, z->name);
 }
 
 /* The server's search is loose ("_" and "%", letter case, the type of the

@@ -257,7 +257,7 @@ static void on_before(void *arg, const struct isp_reply *r)
     case FOUND:
         break;
     }
-    if (is_as_wanted(w, &row))
+    if (is_as_wanted(w, &row) && !w->w.anyway)
         finish(w, ISP_IS_SO, &e);
     else
         send_update(w, &row);

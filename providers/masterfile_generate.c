@@ -92,8 +92,7 @@ int masterfile_generate_add(struct masterfile *m, struct masterfile_lexer *l,
     it->len = it->raw_len = (uint32_t)(l->pos - (size_t)(it->text - l->s));
     it->owner = it->origin;
     rhs = parse_fields(w + 2, n - 2, it);
-    m->items = mem_grow(m->items, &m->cap, m->n, sizeof *m->items);
-    m->items[m->n++] = *it;
+    masterfile_push(m, it);
     if (rhs == 0 || !masterfile_type_is_ours(it->type))
         return 0; /* nothing that we would ever touch */
     g.lhs = w[1];

@@ -107,6 +107,56 @@ bool masterfile_type_is_ours(uint16_t type); /* A, AAAA, CNAME */
 /* 1: the Internet class, 2: another one, 0: no class */
 int masterfile_class_of(const char *s, size_t n);
 
+/* --- masterfile_scan.c ---------------------------------------------------- */
+/* What holds at a line. Owner and origin belong to one file, the TTLs go on
+ * through $INCLUDE, as BIND has it. */
+struct masterfile_place {
+    const char *origin, *owner;
+    const char *spelled, *spelled_origin; /* of owner */
+    uint32_t spelled_len, file;
+};
+struct masterfile_scan {
+    struct masterfile *m;
+    const struct masterfile_source *src;
+    struct err *e;
+    bool default_known, last_known;
+    uint32_t default_ttl, last_ttl;
+    const char *tok; /* the owner token read last, and what came of it */
+    size_t tok_len;
+    const char *tok_origin, *tok_owner;
+};
+
+/* --- masterfile_record.c -------------------------------------------------- */
+/* A name token as an absolute name; NULL with s->e set: too long. */
+const char *masterfile_owner(struct masterfile_scan *s, const char *tok,
+                             size_t n, const char *origin);
+/* The TTL of an item that may have a token of its own; and for those below. */
+void masterfile_ttl_set(const struct masterfile_scan *s,
+                        struct masterfile_item *it);
+void masterfile_ttl_keep(struct masterfile_scan *s,
+                         const struct masterfile_item *it);
+/* TTL, class, type and data; l stands after the owner. min: a SOA's.
+ * returns 0, or -1 with s->e set */
+MUST_CHECK int masterfile_record_take(struct masterfile_scan *s,
+                                      struct masterfile_lexer *l,
+                                      struct masterfile_item *it,
+                                      uint32_t *min);
+/* A record whose owner is read (NULL: a blank), added to the items.
+ * returns 0, or -1 with s->e set */
+MUST_CHECK int masterfile_record_scan(struct masterfile_scan *s,
+                                      struct masterfile_place *p,
+                                      struct masterfile_lexer *l,
+                                      struct masterfile_item *it,
+                                      const struct masterfile_token *owner);
+void masterfile_push(struct masterfile *m, const struct masterfile_item *it);
+
+/* --- masterfile_off.c ----------------------------------------------------- */
+/* A line that begins with MASTERFILE_MARK: if it holds exactly one record,
+ * that is added to the items. outer is moved behind it, or stays: not ours. */
+void masterfile_off_scan(struct masterfile_scan *s,
+                         const struct masterfile_place *p,
+                         struct masterfile_lexer *outer);
+
 /* --- masterfile.c -------------------------------------------------------- */
 /* The canonical text of an item's data (heap). */
 char *masterfile_data(const struct masterfile_item *it);

@@ -48,6 +48,9 @@ struct change {
     int64_t ttl_s;    /* PUBLISH: the TTL to give it; -1: as it is, or the
                          zone's default. The values of the set that stay get
                          the same TTL (RFC 2181 5.2) */
+    bool confirm;     /* a write of this value ended as unknown: what follows a
+                         write (serial, reload) is made sure of even where the
+                         value is as wanted already */
 };
 
 /* Ordered: publishes of a set before its withdrawals. */
@@ -73,7 +76,9 @@ struct change_result {
 };
 
 struct provider_apply {
-    struct err err; /* ERR_NONE, or why the whole was given up */
+    struct err err; /* ERR_NONE, or why the whole was given up; beside DONE:
+                       what follows a write failed (the serial stays), to be
+                       asked for again by `confirm` */
     const struct change_result *results; /* one per change, same order */
     size_t n;
     bool has_serial;

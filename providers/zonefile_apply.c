@@ -11,7 +11,8 @@
 
 /* One change set, as steps of a job:
  *
- *   load → nothing to do: finish
+ *   load → nothing to do: finish; to be confirmed: reload what the server does
+ *     │    not serve yet, and await
  *     └ ask the served serial → stage → check → commit → reload → await
  *   check fails: the staged file goes, nothing was changed
  *   the file changed meanwhile: load once more, then ERR_CONFLICT
@@ -34,6 +35,7 @@ struct job {
     struct stat written;
     uint32_t serial; /* of text, or of the file while text is not in place */
     bool again, committed;
+    bool confirming; /* nothing is written: there is nothing to take back */
     int64_t deadline_ms;
     struct provider_serial served;
     struct err err;
@@ -112,8 +114,7 @@ static void on_second_reload(void *arg, const struct proc_result *r)
     give_up(j, CHANGE_FAILED);
 }
 
-/* j->err says why. */
-static void take_back(struct job *j)
+static void put_back(struct job *j)
 {
     struct zonefile_copy now = j->file.copy; /* borrows path and dir */
     struct err why = j->err, e = {.code = ERR_NONE};
@@ -133,6 +134,16 @@ static void take_back(struct job *j)
     j->committed = false;
     (void)err_set(&j->err, why.code, "%s; the old file was put back", why.msg);
     run(j, j->z->reload, j->file.copy.path, on_second_reload);
+}
+
+/* j->err says why. */
+static void take_back(struct job *j)
+{
+    if (j->confirming) {
+        give_up(j, CHANGE_UNKNOWN);
+        return;
+    }
+    put_back(j);
 }
 
 /* ---- the served serial -------------------------------------------------- */
@@ -283,6 +294,37 @@ static void on_served_before(void *arg, const struct provider_serial *s)
     write_file(j);
 }
 
+static void on_served_confirming(void *arg, const struct provider_serial *s)
+{
+    struct job *j = arg;
+
+    if (s->known && !serial_newer(j->serial, s->serial)) {
+        finish(j);
+        return;
+    }
+    j->confirming = true;
+    if (j->z->reload != NULL)
+        run(j, j->z->reload, j->file.copy.path, on_reload);
+    else
+        await(j);
+}
+
+/* A run that ended between writing the file and the reload has left a file
+ * that nobody serves. */
+static void confirm(struct job *j)
+{
+    bool wanted = false;
+
+    for (size_t i = 0; i < j->set.n; i++)
+        wanted = wanted || j->set.v[i].confirm;
+    if (wanted && j->z->env.served_serial != NULL &&
+        j->z->serial_timeout_ms > 0)
+        j->z->env.served_serial(j->z->env.arg, j->set.zone,
+                                on_served_confirming, j);
+    else
+        finish(j);
+}
+
 static void load(void *arg)
 {
     struct job *j = arg;
@@ -302,7 +344,7 @@ static void load(void *arg)
     }
     if (!changed) {
         j->serial = masterfile_serial(j->file.m);
-        finish(j);
+        confirm(j);
         return;
     }
     if (j->z->env.served_serial != NULL && j->z->serial_timeout_ms > 0)

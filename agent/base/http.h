@@ -55,7 +55,8 @@ struct http_response {
 typedef void http_cb(void *arg, const struct http_response *r);
 
 struct http *http_new(struct loop *l) __attribute__((returns_nonnull));
-void http_free(struct http *h); /* open calls are dropped without cb */
+/* Open calls are dropped without cb. Not from inside a cb. */
+void http_free(struct http *h);
 /* Copies what it needs of req; calls cb once, later.
  * source: libcurl-multi(3), CURLMOPT_SOCKETFUNCTION(3) */
 void http_send(struct http *h, const struct http_request *req, http_cb *cb,

@@ -33,6 +33,7 @@ static void look_at_hands(struct plan_value *v)
 {
     struct memory_value *m = v->memory;
 
+    v->confirm = m->uncertain;
     if (m->seen && !m->uncertain && m->expected != v->published) {
         m->put_in = v->published;
         m->held_off = !v->published && v->healthy != TRI_FALSE;
@@ -94,8 +95,14 @@ static bool must_wait(const struct plan_set *set, const struct plan_value *v,
 
 static void keep_set(struct plan_set *set)
 {
-    for (size_t i = 0; i < set->nvalues; i++)
-        set->values[i].publish = set->values[i].published;
+    for (size_t i = 0; i < set->nvalues; i++) {
+        struct plan_value *v = &set->values[i];
+
+        v->publish = v->published;
+        /* No write now, not even to make sure: that is for a later round. */
+        v->memory->uncertain = v->memory->uncertain || v->confirm;
+        v->confirm = false;
+    }
 }
 
 static struct decide_value describe(struct plan_set *set, struct plan_value *v,
@@ -221,7 +228,7 @@ static bool failed_twice_over(const struct plan_set *set)
 
 bool plan_is_change(const struct plan_value *v)
 {
-    return v->publish != v->published && v->twin == 0;
+    return (v->publish != v->published || v->confirm) && v->twin == 0;
 }
 
 static size_t count_changes(const struct plan_set *set)

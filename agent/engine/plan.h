@@ -42,6 +42,9 @@ struct plan_value {
     bool published;           /* the provider has it switched on */
     struct memory_value *memory;
     /* out */
+    bool confirm;      /* its last write ended as unknown: what follows a write
+                          (serial, reload) is to be made sure of, although the value
+                          itself is as wanted */
     bool publish;      /* wanted */
     bool waiting;      /* healthy, waits (damping) */
     bool reclaim_held; /* dead, but put in by others once too often */
@@ -94,11 +97,11 @@ struct plan_zone {
 
 /* Looks at what the provider shows, compares it with what is remembered,
  * decides every set and holds what must be held. Afterwards values[].publish
- * is what is to be done: a change for each value where it differs from
- * .published. */
+ * is what is to be done: a change for each value for which plan_is_change is
+ * true. */
 void plan_make(struct plan_zone *zone);
 
-/* v is to be switched on or off. */
+/* v is to be written: switched on or off, or confirmed. */
 bool plan_is_change(const struct plan_value *v);
 
 /* A change was carried out (or ended as unknown): remembers it. */

@@ -89,13 +89,29 @@ static int open_db(struct state *s, const char *path, int flags, struct err *e)
     return -1;
 }
 
+/* The check's findings are rows, not an error. */
+static int on_check_row(void *arg, int n, char **cells, char **heads)
+{
+    struct err *e = arg;
+
+    (void)heads;
+    if (n > 0 && cells[0] != NULL && strcmp(cells[0], "ok") != 0)
+        (void)err_set(e, ERR_INPUT, "%s", cells[0]);
+    return 0;
+}
+
 static int prepare_db(struct state *s, struct err *e)
 {
     static const char sql[] = "PRAGMA journal_mode=WAL;"
-                              "PRAGMA synchronous=FULL;"
-                              "PRAGMA quick_check(1);";
+                              "PRAGMA synchronous=FULL;";
+    struct err found = {ERR_NONE, ""};
     int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(s->db, "PRAGMA quick_check(1)", on_check_row, &found,
+                          NULL);
+    if (rc == SQLITE_OK && found.code != ERR_NONE)
+        return err_set(e, found.code, "%s", found.msg);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(s->db, state_schema, NULL, NULL, NULL);
     if (rc == SQLITE_OK)

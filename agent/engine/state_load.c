@@ -304,7 +304,8 @@ int state_history(struct state *s, const char *name, size_t limit,
 {
     static const char sql[] =
         "SELECT wall_ms,zone,name,type,data,event,reason FROM history "
-        "WHERE ?1 IS NULL OR name = ?1 OR name LIKE '%.' || ?1 "
+        "WHERE ?1 IS NULL OR name = ?1 "
+        "OR substr(name, -length(?1) - 1) = '.' || ?1 "
         "ORDER BY id DESC LIMIT ?2";
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &q, NULL);

@@ -29,7 +29,7 @@ def raw_line(owner, text, lead=0):
     return f"{spec_owner(owner)} 300 TXT " + txt_field(moved).decode()
 
 
-# -- spellings --------------------------------------------------------------------
+# -- spellings -----
 
 
 def spell_json(text):
@@ -167,7 +167,7 @@ def test_long_txt(build, target, kind):
          f"{WWW} A 127.0.0.2 withdrawn: its checks fail")
 
 
-# -- several documents, foreign records ---------------------------------------------
+# -- several documents, foreign records -----
 
 
 FOREIGN = ["v=spf1 -all", "site-verify=" + "k" * 200, "MS=ms1234", ""]
@@ -321,7 +321,7 @@ def test_t3_without_tcp(build, target):
     del two
 
 
-# -- discovery ------------------------------------------------------------------------
+# -- discovery -----
 
 
 def both(target):

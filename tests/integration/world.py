@@ -31,7 +31,7 @@ SERIAL = re.compile(r"(\d+)( ; serial)")
 STRING_MAX = 255
 
 
-# -- texts ----------------------------------------------------------------------
+# -- texts -----
 
 
 def escaped(data):
@@ -112,7 +112,7 @@ def spec_lines(owner, text):
     return "\n".join(txt(spec_owner(owner), t) for t in texts)
 
 
-# -- the world --------------------------------------------------------------------
+# -- the world -----
 
 
 class World:
@@ -148,9 +148,9 @@ class World:
     def configure(self, **options):
         """Writes the configuration; what is given stays for the next call.
 
-        agent, provider, section: further lines; anchors, names: lists;
-        discover, mode, check, reload, file: the option; servers: list;
-        zone_lines: {"example.net": lines} for single zones
+        agent, provider, section: further lines; anchors, names, allow,
+        servers: lists; discover, mode, file, notify: the option; check,
+        reload: the option, "" for none
         """
         self._options.update(options)
         o = self._options
@@ -170,10 +170,12 @@ class World:
             o.get("agent", ""), "}",
             "provider files {", "  type = zonefile",
             f'  file = "{o.get("file", self.dir / "ns" / "{zone}.zone")}"',
-            f'  check = "{o.get("check", check)}"',
-            f'  reload = "{o.get("reload", self.ns.reload_command)}"',
-            o.get("provider", ""), "}",
         ]
+        for option, default in (("check", check),
+                                ("reload", self.ns.reload_command)):
+            if o.get(option, default):
+                lines.append(f'  {option} = "{o.get(option, default)}"')
+        lines += [o.get("provider", ""), "}"]
         for zone in self.zones:
             lines += self._section(zone)
         self.config.write_text("\n".join(x for x in lines if x) + "\n")
@@ -188,9 +190,7 @@ class World:
         ]
         if o.get("names"):
             lines.append(f"  names = {strings(o['names'])}")
-        lines += [o.get("section", ""),
-                  o.get("zone_lines", {}).get(zone, ""), "}"]
-        return lines
+        return lines + [o.get("section", ""), "}"]
 
     # -- the program
 
@@ -283,7 +283,7 @@ class World:
         self.edit(change, zone)
 
 
-# -- fixtures; a test file imports them by name --------------------------------------
+# -- fixtures; a test file imports them by name -----
 
 
 @pytest.fixture

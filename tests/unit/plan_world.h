@@ -243,7 +243,7 @@ static inline void pw_apply(struct pw *w)
             for (size_t i = 0; i < w->s[s].n && (publish == 1 || ok); i++) {
                 struct plan_value *p = &w->values[s][i];
 
-                if (p->publish != p->published && p->publish == publish)
+                if (plan_is_change(p) && p->publish == publish)
                     ok = pw_write_one(w, s, i) && ok;
             }
     }

@@ -366,6 +366,31 @@ static void test_uncertain_writes(void **state)
     }
 }
 
+/* A healthy one that one's own write may have taken out is not held off. */
+static void test_uncertain_swap(void **state)
+{
+    struct pw w;
+    struct pw_set *s;
+
+    (void)state;
+    pw_init(&w);
+    s = pw_set_add(&w, 2, 3);
+    s->order = SPEC_PRIORITY;
+    s->v[0].target = PW_DEAD;
+    pw_switch(s, "01");
+    pw_rounds(&w, 2);
+    s->v[0].target = PW_ALIVE;
+    s->v[1].write = PW_UNKNOWN_DONE;
+    pw_round(&w);
+    EXPECT(&w, 0, "10");
+    s->v[1].write = PW_DONE;
+    pw_round(&w);
+    assert_false(s->v[1].memory.held_off);
+    s->v[0].target = PW_DEAD;
+    pw_round(&w);
+    EXPECT(&w, 0, "01");
+}
+
 /* An addition that fails: nothing of the set goes; next round it is tried
  * again. */
 static void test_failed_addition(void **state)
@@ -613,6 +638,7 @@ int main(void)
         cmocka_unit_test(test_switched_on_dead),
         cmocka_unit_test(test_put_in_becomes_ours),
         cmocka_unit_test(test_uncertain_writes),
+        cmocka_unit_test(test_uncertain_swap),
         cmocka_unit_test(test_failed_addition),
         cmocka_unit_test(test_blind_holds_all),
         cmocka_unit_test(test_alone_looks_again),
