@@ -135,6 +135,15 @@ static bool group_next(const struct group *g, int64_t *at_ms)
     return true;
 }
 
+static void finish_group(struct group *g)
+{
+    struct check_run *r = g->owner;
+
+    g->running = false;
+    r->open--;
+    r->done = r->open == 0;
+}
+
 static void on_shot(void *arg, const struct check_shot_result *s);
 
 static void start_now(void *arg)
@@ -142,6 +151,10 @@ static void start_now(void *arg)
     struct group *g = arg;
 
     g->timer = NULL;
+    if (g->owner->stopped) {
+        finish_group(g);
+        return;
+    }
     g->started_ms = clock_mono_ms();
     check_shot(g->owner->shots, g->checks[0], on_shot, g);
 }
@@ -179,15 +192,6 @@ static bool is_up_or_new(const struct group *g)
     return false;
 }
 
-static void finish_group(struct group *g)
-{
-    struct check_run *r = g->owner;
-
-    g->running = false;
-    r->open--;
-    r->done = r->open == 0;
-}
-
 static void on_shot(void *arg, const struct check_shot_result *s)
 {
     struct group *g = arg;
@@ -213,7 +217,7 @@ static void on_shot(void *arg, const struct check_shot_result *s)
 void check_run_go(struct check_run *r, int64_t deadline_ms,
                   check_run_progress *progress, void *arg)
 {
-    size_t all = 0;
+    size_t all;
     int64_t at_ms;
 
     r->stopped = false;
@@ -221,10 +225,10 @@ void check_run_go(struct check_run *r, int64_t deadline_ms,
         if (g->running || !group_next(g, &at_ms))
             continue;
         r->open++;
-        all++;
         start_at(g, g->started_ms != 0 ? at_ms : clock_mono_ms());
     }
-    r->done = r->open == 0;
+    all = r->open; /* those of an earlier run that are still out, too */
+    r->done = all == 0;
     while (!r->done && clock_mono_ms() < deadline_ms) {
         int64_t step = clock_mono_ms() + 250;
 
@@ -241,7 +245,7 @@ void check_run_go(struct check_run *r, int64_t deadline_ms,
 
 struct anchors {
     size_t waiting;
-    bool answered, done;
+    bool answered, ending, done;
 };
 
 static void on_anchor(void *arg, const struct probe_result *r)
@@ -251,18 +255,19 @@ static void on_anchor(void *arg, const struct probe_result *r)
     if (r->verdict == PROBE_OK || r->reason == PROBE_CONNECT)
         a->answered = true;
     a->waiting--;
-    a->done = a->answered || a->waiting == 0;
+    a->done = a->waiting == 0 || (a->answered && !a->ending);
 }
 
 bool check_run_anchors(struct loop *l, struct probes *p,
                        const struct addr *anchors, size_t n,
                        int64_t deadline_ms)
 {
-    struct anchors a = {0, false, false};
+    struct anchors a = {0, false, false, false};
 
     for (int round = 0; round < 2 && !a.answered; round++) {
         int64_t end_ms = clock_mono_ms() + 2500;
 
+        a.ending = false;
         a.done = n == 0;
         for (size_t i = 0; i < n; i++) {
             struct probe_spec spec = {PROBE_TCP, anchors[i], 2000};
@@ -273,6 +278,7 @@ bool check_run_anchors(struct loop *l, struct probes *p,
         (void)loop_wait(l, &a.done,
                         end_ms < deadline_ms ? end_ms : deadline_ms);
         /* The callbacks hold a pointer to this frame. */
+        a.ending = true;
         a.done = a.waiting == 0;
         (void)loop_wait(l, &a.done, clock_mono_ms() + 3000);
     }
