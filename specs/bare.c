@@ -69,6 +69,23 @@ static bool value_byte(char c)
            (c != '\0' && strchr("._:/@|!?=&%*+~-", c) != NULL);
 }
 
+static bool all(const char *text, bool (*ok)(char))
+{
+    while (ok(*text))
+        text++;
+    return *text == '\0';
+}
+
+bool spec_bare_is_name(const char *text)
+{
+    return text[0] != '\0' && all(text, name_byte);
+}
+
+bool spec_bare_is_value(const char *text)
+{
+    return text[0] != '\0' && all(text, value_byte);
+}
+
 /* The run of bytes that `ok` takes, blanks around it dropped. */
 static const char *run(struct bare *b, bool (*ok)(char))
 {

@@ -4,8 +4,8 @@
 
 #include "specs/scope.h"
 
-#define ACCEPTED                                                               \
-    "a TCP port from 1 to 65535 (443 or \"443\"), a shorthand "                \
+#define ACCEPTED                                                                 \
+    "a TCP port from 1 to 65535 (443 or \"443\"), a shorthand "                  \
     "(\"tcp:443\", \"tcp:443@192.0.2.1\", \"https:443/path\", \"icmp\" …), a " \
     "URL (https://www.example.org/path), a check object, a check's name"
 #define PATH_MAX_BYTES 2000u
@@ -79,8 +79,7 @@ int spec_check_host(struct spec_reader *r, const char *text, const char **out)
 }
 
 /* source: RFC 3986 3.3, 3.4 */
-static int read_path(struct spec_reader *r, const char *text,
-                     const char **out)
+static int read_path(struct spec_reader *r, const char *text, const char **out)
 {
     size_t n = strlen(text);
 
@@ -100,9 +99,8 @@ static int read_query(struct spec_reader *r, const char *text,
                       struct spec_check *c)
 {
     static const char *const types[] = {
-        "A",    "AAAA",  "CAA",   "CNAME", "DNSKEY", "DS",  "HTTPS", "MX",
-        "NAPTR", "NS",   "PTR",   "SOA",   "SRV",    "SSHFP", "SVCB", "TLSA",
-        "TXT"};
+        "A",  "AAAA", "CAA", "CNAME", "DNSKEY", "DS",   "HTTPS", "MX", "NAPTR",
+        "NS", "PTR",  "SOA", "SRV",   "SSHFP",  "SVCB", "TLSA",  "TXT"};
     const char *slash = strrchr(text, '/');
     char name[NAME_SIZE], raw[NAME_SIZE + 2];
     size_t n;
@@ -165,13 +163,12 @@ static int form_error(struct spec_reader *r, const struct spec_value *v,
 {
     if (k == SPEC_CHECK_TCP)
         return spec_member_error(r, v, ACCEPTED);
-    return spec_member_error(r, v,
-                             "\"%s\", with \"@192.0.2.1\" behind it when "
-                             "another address than the record's is asked%s",
-                             spec_check_forms[k].example,
-                             k == SPEC_CHECK_HTTP || k == SPEC_CHECK_HTTPS
-                                 ? ", or a URL"
-                                 : "");
+    return spec_member_error(
+        r, v,
+        "\"%s\", with \"@192.0.2.1\" behind it when "
+        "another address than the record's is asked%s",
+        spec_check_forms[k].example,
+        k == SPEC_CHECK_HTTP || k == SPEC_CHECK_HTTPS ? ", or a URL" : "");
 }
 
 /* https://host[:port][/path] behind "://". */
@@ -287,9 +284,8 @@ int spec_check_shorthand(struct spec_reader *r, const struct spec_value *v,
     return read_port(r, v, text + name + 1, len - name - 1, c);
 }
 
-/* What every check has, from the defaults of its place. */
-static void fill(struct spec_reader *r, const struct spec_value *v,
-                 const struct spec_basis *b, struct spec_check *c)
+void spec_check_fill(struct spec_reader *r, const struct spec_value *v,
+                     const struct spec_basis *b, struct spec_check *c)
 {
     static const struct spec_range found = {200, 399};
     const struct spec_check_form *f = &spec_check_forms[c->kind];
@@ -320,17 +316,13 @@ int spec_check_define(struct spec_reader *r, const struct spec_value *v,
                       struct spec_check *c)
 {
     memset(c, 0, sizeof *c);
-    if (v->type == SPEC_VALUE_OBJECT) {
-        if (spec_check_object(r, v, NULL, c) != 0)
-            return -1;
-        fill(r, v, b, c);
+    if (v->type == SPEC_VALUE_OBJECT)
         return spec_check_object(r, v, b, c);
-    }
     if (!spec_value_is_scalar(v))
         return spec_member_error(r, v, ACCEPTED);
     if (spec_check_shorthand(r, v, text != NULL ? text : v->text, c) != 0)
         return -1;
-    fill(r, v, b, c);
+    spec_check_fill(r, v, b, c);
     return 0;
 }
 
@@ -374,6 +366,9 @@ int spec_check_read(struct spec_reader *r, const struct spec_value *v,
                                 "found an empty list; accepted: " ACCEPTED
                                 ", or a list of these; without `check` a "
                                 "record is always healthy");
+    if (list && v->n > SPEC_LIST_MAX)
+        return spec_member_fail(r, v, "found %zu checks; accepted: at most %u",
+                                v->n, SPEC_LIST_MAX);
     out = arena_array(r->arena, list ? v->n : 1, sizeof *out);
     for (; k != NULL; k = list ? k->next : NULL) {
         if (spec_check_read_one(r, k, NULL, b, &out[used]) != 0)

@@ -7,11 +7,12 @@
  * source: spec-language 5 */
 
 enum spec_check_rest { /* what a shorthand says behind the port */
-    SPEC_REST_NONE,
-    SPEC_REST_PATH,
-    SPEC_REST_QUERY,   /* /name/TYPE */
-    SPEC_REST_SERVICE, /* /service, may be left out */
-    SPEC_REST_COMMAND, /* the command's name, in the port's place */
+                       SPEC_REST_NONE,
+                       SPEC_REST_PATH,
+                       SPEC_REST_QUERY,   /* /name/TYPE */
+                       SPEC_REST_SERVICE, /* /service, may be left out */
+                       SPEC_REST_COMMAND, /* the command's name, in the port's
+                                             place */
 };
 
 struct spec_check_form {
@@ -66,11 +67,29 @@ MUST_CHECK int spec_check_rest(struct spec_reader *r, const char *text,
  * returns 0, or -1 (nothing set) */
 MUST_CHECK int spec_check_host(struct spec_reader *r, const char *text,
                                const char **out);
-/* A check object into *c, with its defaults. */
+/* What c, whose kind is known, takes from the defaults of its place. */
+void spec_check_fill(struct spec_reader *r, const struct spec_value *v,
+                     const struct spec_basis *b, struct spec_check *c);
+/* A check object into *c, complete. */
 MUST_CHECK int spec_check_object(struct spec_reader *r,
                                  const struct spec_value *v,
                                  const struct spec_basis *b,
                                  struct spec_check *c);
+
+/* The members of a check object that only HTTP has; v NULL: not given.
+ * return 0, or -1 with r->e set (ERR_INPUT) */
+MUST_CHECK int spec_check_status(struct spec_reader *r,
+                                 const struct spec_value *v,
+                                 struct spec_check *c);
+MUST_CHECK int spec_check_headers(struct spec_reader *r,
+                                  const struct spec_value *v,
+                                  struct spec_check *c);
+MUST_CHECK int spec_check_json(struct spec_reader *r,
+                               const struct spec_value *v,
+                               struct spec_check *c);
+/* Sets the error that what is not allowed; returns -1. */
+int spec_check_active(struct spec_reader *r, const struct spec_value *v,
+                      const char *what);
 
 /* All that is asked and how; names and places do not count. */
 bool spec_check_equal(const struct spec_check *a, const struct spec_check *b);

@@ -3,6 +3,8 @@
 
 #include "specs/member.h"
 
+extern const struct spec_table spec_cond_need; /* need and of */
+
 /* Reads a condition: a string, a list of lists (OR of ANDs), or
  * {"need":n,"of":[…]}.
  * out: *out — must live in the arena; ids in it are noted in the scope

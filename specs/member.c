@@ -211,8 +211,8 @@ const char *spec_member_accepts(const struct spec_member *m, char *out,
         (void)snprintf(out, size,
                        "%sseconds, or \"500ms\", \"10s\", \"2m\", \"1h\"; from "
                        "%s to %s",
-                       m->kind == SPEC_MEMBER_MS ? "" : "true, false, or ",
-                       min, max);
+                       m->kind == SPEC_MEMBER_MS ? "" : "true, false, or ", min,
+                       max);
     else if (m->kind == SPEC_MEMBER_PERCENT)
         (void)snprintf(out, size, "\"%s\" to \"%s\"", min, max);
     else
@@ -319,8 +319,8 @@ int spec_member_bool(struct spec_reader *r, const struct spec_value *v,
 {
     bool token = v->type == SPEC_VALUE_TOKEN;
 
-    *out = v->type == SPEC_VALUE_TRUE ||
-           (token && strcmp(v->text, "true") == 0);
+    *out =
+        v->type == SPEC_VALUE_TRUE || (token && strcmp(v->text, "true") == 0);
     if (*out || v->type == SPEC_VALUE_FALSE ||
         (token && strcmp(v->text, "false") == 0))
         return 0;

@@ -27,6 +27,7 @@ enum spec_member_kind {
     SPEC_MEMBER_CHECK,   /* a check, or a list of checks */
     SPEC_MEMBER_KIND,    /* a kind of check, or a shorthand */
     SPEC_MEMBER_COND,    /* a scenario */
+    SPEC_MEMBER_CONDS,   /* a list of conditions */
     SPEC_MEMBER_ACCESS,  /* checks with a target, or need and of */
     SPEC_MEMBER_TARGETS, /* a list of addresses, with or without port */
     SPEC_MEMBER_STATUS,  /* HTTP status codes and ranges */
@@ -74,6 +75,8 @@ enum spec_default {
     SPEC_NDEFAULTS
 };
 
+#define SPEC_LIST_MAX 64u /* checks of a record, targets, parts of a need */
+
 /* What a check or record takes that does not say it itself. */
 struct spec_basis {
     int64_t v[SPEC_NDEFAULTS]; /* a timeout of -1: by the kind of check */
@@ -89,9 +92,9 @@ struct spec_reader {
     const char *where; /* "_failover.www.example.org" */
     bool apex;         /* this is the zone's apex spec */
     struct err *e;
-    struct spec_scope *scope;           /* of names */
-    struct spec_basis own, rows;        /* set before records are read */
-    uint32_t vantage_need;              /* for checks that give none */
+    struct spec_scope *scope;    /* of names */
+    struct spec_basis own, rows; /* set before records are read */
+    uint32_t vantage_need;       /* for checks that give none */
     struct spec_note *warnings;
     size_t nwarnings, cap_warnings; /* heap until spec_parse ends */
 };

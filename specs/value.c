@@ -236,6 +236,28 @@ const char *spec_value_quote(const struct spec_value *v,
     return out;
 }
 
+void spec_value_quote_json(struct buf *b, const char *text)
+{
+    const char *from = text;
+
+    buf_char(b, '"');
+    for (const char *p = text;; p++) {
+        unsigned char c = (unsigned char)*p;
+
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+            continue;
+        buf_add(b, from, (size_t)(p - from));
+        if (c == '\0')
+            break;
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else
+            buf_printf(b, "\\u%04x", (unsigned)c);
+        from = p + 1;
+    }
+    buf_char(b, '"');
+}
+
 /* One reference token, "/" before it and ~ and / escaped. */
 static size_t pointer_token(const struct spec_value *v, char *out, size_t room)
 {
