@@ -448,3 +448,21 @@ bool spec_item_same(const struct spec_item *a, const struct spec_item *b)
     }
     return true;
 }
+
+static void forget_cond(struct spec_reader *r, const struct spec_cond *c)
+{
+    if (c->kind == SPEC_COND_CHECK)
+        spec_scope_forget(r, c->ref);
+    for (size_t i = 0; i < c->n; i++)
+        forget_cond(r, &c->of[i]);
+}
+
+void spec_item_forget(struct spec_reader *r, const struct spec_item *item)
+{
+    for (size_t i = 0; i < item->rec.nchecks; i++)
+        spec_scope_forget(r, item->rec.checks[i]);
+    if (item->rec.when != NULL)
+        forget_cond(r, item->rec.when);
+    if (item->rec.dr_cond != NULL)
+        forget_cond(r, item->rec.dr_cond);
+}

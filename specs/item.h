@@ -63,6 +63,8 @@ MUST_CHECK int spec_item_read_list(struct spec_reader *r,
 
 /* They say the same of one value, wherever they stand. */
 bool spec_item_same(const struct spec_item *a, const struct spec_item *b);
+/* Its checks in place are nobody's any more. */
+void spec_item_forget(struct spec_reader *r, const struct spec_item *item);
 /* A view's name is [A-Za-z0-9._:/-]{1,63}. */
 bool spec_item_is_view(const char *text);
 /* The name is one that this spec may speak for.

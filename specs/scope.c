@@ -11,6 +11,8 @@
 #include "specs/object.h"
 #include "specs/scope_names.h"
 
+#define FORGOTTEN SPEC_CHECK_NKINDS /* the kind of a check that is not used */
+
 /* A definition in use. */
 struct ref {
     const struct spec_named *named;
@@ -33,7 +35,7 @@ struct spec_scope {
     struct ref **used; /* of the apex spec */
     size_t nused, cap_used;
     struct spec_check *checks;
-    size_t nchecks, cap_checks;
+    size_t nchecks, cap_checks, nforgotten;
     struct spec_dc *dcs;
     size_t ndcs, cap_dcs;
     struct spec_scenario *scenarios;
@@ -108,6 +110,16 @@ size_t spec_scope_add_check(struct spec_reader *r, const struct spec_check *c)
         mem_grow(s->checks, &s->cap_checks, s->nchecks, sizeof *s->checks);
     s->checks[s->nchecks] = *c;
     return s->nchecks++;
+}
+
+void spec_scope_forget(struct spec_reader *r, size_t check)
+{
+    struct spec_check *c = &r->scope->checks[check];
+
+    if (c->name == NULL && c->kind != FORGOTTEN) {
+        c->kind = FORGOTTEN;
+        r->scope->nforgotten++;
+    }
 }
 
 static int read_check(struct spec_reader *r, struct ref *ref,
@@ -278,9 +290,6 @@ void spec_scope_note(struct spec_reader *r, enum spec_named_kind kind,
 {
     struct spec_scope *s = r->scope;
 
-    /* Without names the order of reading is final. */
-    if (s->nown == 0 && s->apex == NULL)
-        return;
     s->patches =
         mem_grow(s->patches, &s->cap_patches, s->npatches, sizeof *s->patches);
     s->patches[s->npatches].at = at;
@@ -316,14 +325,17 @@ size_t spec_scope_index(const struct spec_reader *r, enum spec_named_kind kind,
 /* A name and its id, to sort by. */
 struct place {
     const char *name; /* NULL: in place, behind the named ones */
+    bool forgotten;   /* last */
     size_t id;
 };
 
 static int by_name(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
-    int c = (x->name == NULL) - (y->name == NULL);
+    int c = (int)x->forgotten - (int)y->forgotten;
 
+    if (c == 0)
+        c = (x->name == NULL) - (y->name == NULL);
     if (c == 0 && x->name != NULL)
         c = strcmp(x->name, y->name);
     if (c != 0)
@@ -347,14 +359,16 @@ static void make_maps(struct spec_reader *r)
     struct spec_scope *s = r->scope;
     struct place *p;
 
-    if (s->npatches == 0 && s->nown == 0 && s->ndcs < 2)
+    /* Without names the order of reading is final. */
+    if (s->nown == 0 && s->nused == 0 && s->nforgotten == 0)
         return;
     p = mem_array(s->nchecks + s->ndcs, sizeof *p);
     for (size_t i = 0; i < s->nchecks; i++)
-        p[i] = (struct place){s->checks[i].name, i};
+        p[i] = (struct place){s->checks[i].name, s->checks[i].kind == FORGOTTEN,
+                              i};
     s->map[SPEC_NAMED_CHECK] = make_map(r, p, s->nchecks);
     for (size_t i = 0; i < s->ndcs; i++)
-        p[i] = (struct place){s->dcs[i].name, i};
+        p[i] = (struct place){s->dcs[i].name, false, i};
     s->map[SPEC_NAMED_DC] = make_map(r, p, s->ndcs);
     free(p);
     for (size_t i = 0; i < s->npatches; i++)
@@ -381,7 +395,7 @@ void spec_scope_close(struct spec_reader *r, struct spec *out)
         scenarios[i].cond = *s->conds[i];
     }
     out->checks = checks;
-    out->nchecks = s->nchecks;
+    out->nchecks = s->nchecks - s->nforgotten;
     out->dcs = dcs;
     out->ndcs = s->ndcs;
     out->scenarios = scenarios;

@@ -53,6 +53,8 @@ MUST_CHECK int spec_scope_find(struct spec_reader *r,
 
 /* A check written in place; returns its id. */
 size_t spec_scope_add_check(struct spec_reader *r, const struct spec_check *c);
+/* A check in place that is not used after all; one with a name stays. */
+void spec_scope_forget(struct spec_reader *r, size_t check);
 /* *at, which lives in the arena, holds an id: it is made final on closing. */
 void spec_scope_note(struct spec_reader *r, enum spec_named_kind kind,
                      size_t *at);

@@ -144,13 +144,27 @@ static int by_rank(const void *a, const void *b)
     return c != 0 ? c : compare_place(x, y);
 }
 
-/* Equal values once; then positions and places in the chain.
- * in:  list — room for d->nitems
- * out: list — those that are left, in any order; *n */
-static int drop_equal(struct spec_reader *r, struct spec_doc *d, item_ptr *list,
-                      size_t *n)
+/* Positions and places in the chain, equal ones left out. */
+static void number_items(struct spec_doc *d)
 {
-    size_t places[SPEC_NARRAYS] = {0, 0, 0}, kept = 0;
+    size_t places[SPEC_NARRAYS] = {0, 0, 0}, n = 0;
+
+    for (size_t i = 0; i < d->nitems; i++) {
+        struct spec_item *item = &d->items[i];
+
+        if (item->dropped)
+            continue;
+        item->rec.position = n++;
+        places[item->array]++;
+        if (!item->prio_given)
+            item->rec.prio = (int64_t)places[item->array];
+    }
+}
+
+/* in: list — room for d->nitems */
+static int drop_equal(struct spec_reader *r, struct spec_doc *d, item_ptr *list)
+{
+    size_t kept = 0;
 
     for (size_t i = 0; i < d->nitems; i++)
         list[i] = &d->items[i];
@@ -164,7 +178,6 @@ static int drop_equal(struct spec_reader *r, struct spec_doc *d, item_ptr *list,
             list[kept++] = item;
             continue;
         }
-        item->dropped = true;
         if (!spec_item_same(before, item))
             return spec_member_fail(
                 r, item->at,
@@ -172,20 +185,24 @@ static int drop_equal(struct spec_reader *r, struct spec_doc *d, item_ptr *list,
                 "is %s); accepted: each value once, or twice the same",
                 item->rec.name, spec_type_name(item->rec.type), item->rec.data,
                 before->rec.pointer);
+        item->dropped = true;
+        spec_item_forget(r, item);
     }
-    *n = kept;
-    kept = 0;
-    for (size_t i = 0; i < d->nitems; i++) {
-        struct spec_item *item = &d->items[i];
-
-        if (item->dropped)
-            continue;
-        item->rec.position = kept++;
-        places[item->array]++;
-        if (!item->prio_given)
-            item->rec.prio = (int64_t)places[item->array];
-    }
+    number_items(d);
     return 0;
+}
+
+int spec_sets_drop_equal(struct spec_reader *r, struct spec_doc *d)
+{
+    item_ptr *list;
+    int rc;
+
+    if (d->nitems == 0)
+        return 0;
+    list = mem_array(d->nitems, sizeof(item_ptr));
+    rc = drop_equal(r, d, list);
+    free(list);
+    return rc;
 }
 
 /* A chain is ordered by prio or by one list; DNS keeps no order between
@@ -387,8 +404,9 @@ static int build(struct spec_reader *r, struct spec_doc *d, struct spec *s,
     struct builder b = {.gather = list + d->nitems};
     size_t n = 0, end;
 
-    if (drop_equal(r, d, list, &n) != 0)
-        return -1;
+    for (size_t i = 0; i < d->nitems; i++)
+        if (!d->items[i].dropped)
+            list[n++] = &d->items[i];
     qsort(list, n, sizeof *list, by_chain);
     b.sets = arena_array(r->arena, n, sizeof *b.sets);
     for (size_t i = 0; i < n; i = end) {

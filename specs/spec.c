@@ -128,7 +128,8 @@ static int build(struct spec_reader *r, const struct spec_doc *docs, size_t n,
     fill_apex(r, d, s);
     spec_sets_defaults(r, d, s);
     spec_scope_open(r, d->named, d->nnamed);
-    if (spec_scope_read(r) != 0 || spec_merge_items(r, docs, n, d) != 0)
+    if (spec_scope_read(r) != 0 || spec_merge_items(r, docs, n, d) != 0 ||
+        spec_sets_drop_equal(r, d) != 0)
         return -1;
     spec_scope_close(r, s);
     if (spec_sets_build(r, d, s) != 0)
