@@ -1,6 +1,6 @@
 #include "specs/spec.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,17 +139,31 @@ static void print_shorthand(struct spec_printer *p, const struct spec_value *v)
     }
 }
 
-static void print_place(struct spec_printer *p, const struct spec_value *v)
+/* An address, with or without port; in brackets bare could not say it. */
+static void print_target(struct spec_printer *p, const struct spec_value *v)
 {
     char canon[ADDR_TEXT_SIZE];
     struct addr a;
 
     if (addr_parse_port(v->text, 0, &a, NULL) != 0)
+        return;
+    spec_print_string(p, v,
+                      a.port != 0 ? addr_format_port(&a, canon)
+                                  : addr_format(&a, canon));
+}
+
+static void print_place(struct spec_printer *p, const struct spec_value *v)
+{
+    char canon[ADDR_TEXT_SIZE], text[ADDR_TEXT_SIZE + 16];
+    struct addr a;
+
+    if (addr_parse_port(v->text, 0, &a, NULL) != 0) {
         print_shorthand(p, v);
-    else
-        spec_print_string(p, v,
-                          a.port != 0 ? addr_format_port(&a, canon)
-                                      : addr_format(&a, canon));
+        return;
+    }
+    (void)snprintf(text, sizeof text, "tcp:%u@%s", (unsigned)a.port,
+                   addr_format(&a, canon));
+    spec_print_string(p, v, text);
 }
 
 typedef void print_fn(struct spec_printer *p, const struct spec_value *v);
@@ -277,7 +291,7 @@ void spec_print_value(struct spec_printer *p, const struct spec_member *m,
         print_access(p, v);
         break;
     case SPEC_MEMBER_TARGETS:
-        print_list(p, v, print_place);
+        print_list(p, v, print_target);
         break;
     case SPEC_MEMBER_STATUS:
         print_status(p, v);
