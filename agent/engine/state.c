@@ -42,11 +42,6 @@ int64_t state_now_ms(void)
     return clock_boot_ms();
 }
 
-int64_t state_shift_ms(const struct state *s)
-{
-    return s->shift_ms;
-}
-
 bool state_is_lost(const struct state *s)
 {
     return s->lost;
@@ -170,6 +165,21 @@ void state_keep_zone(struct state *s, const char *zone)
     HASH_FIND_STR(s->zones, zone, z);
     if (z != NULL)
         z->used = true;
+}
+
+#define KEEP(kind, list)                                                       \
+    for (struct state_##kind *r = s->list; r != NULL; r = r->hh.next)          \
+    r->used = true
+
+void state_keep_all(struct state *s)
+{
+    KEEP(check, checks);
+    KEEP(value, values);
+    KEEP(set, sets);
+    KEEP(spec, specs);
+    KEEP(zone, zones);
+    KEEP(judge, judges);
+    KEEP(problem, problems);
 }
 
 void state_drop_spec(struct state *s, struct state_spec *row)

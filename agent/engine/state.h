@@ -104,13 +104,21 @@ struct state_problem {
  * the text says whose it is) */
 MUST_CHECK int state_open(const char *path, bool read_only, struct state **s,
                           struct err *e);
+/* For the operator's commands: as a writer, but a damaged state is left where
+ * it is and nothing is made in memory instead (ERR_INPUT, ERR_LOCAL): the
+ * next round sets it aside and learns. All rows count as used: what is saved
+ * is what was there, and the change. */
+MUST_CHECK int state_edit(const char *path, struct state **s, struct err *e);
 void state_close(struct state *s);
 /* The state was lost, not just empty: this run only learns. */
 bool state_is_lost(const struct state *s);
 
 int64_t state_now_ms(void); /* engine time */
-/* What must be added to times that a row keeps as text. */
-int64_t state_shift_ms(const struct state *s);
+
+/* A round begins: remembered, to see how far apart rounds are. */
+void state_run_note(struct state *s, int64_t now_ms);
+/* The usual distance (median) of the last rounds; 0: not known yet. */
+int64_t state_run_gap_ms(const struct state *s);
 
 /* Find or make a row; marks it as used. Borrowed. */
 struct state_check *state_check_get(struct state *s, const char *key);
@@ -163,7 +171,8 @@ struct state_event {
     int64_t wall_ms;
     const char *zone, *name, *type, *data; /* "" where it does not apply */
     const char *event; /* "unavailable", "available", "published",
-                          "withdrawn", "held", "problem", "resolved" */
+                          "withdrawn", "held", "problem", "resolved"; of the
+                          operator "maintenance", "freeze", "thaw", "readmit" */
     const char *reason;
 };
 /* Written at the next save. Copied. */

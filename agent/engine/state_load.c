@@ -5,6 +5,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/engine/judge_text.h"
 #include "agent/engine/state_internal.h"
 
 const char state_schema[] =
@@ -181,7 +182,6 @@ static void load_zone(struct state *s, sqlite3_stmt *q)
     r->serial = (uint32_t)sqlite3_column_int64(q, 2);
 }
 
-/* Times inside stay as they were saved: judge_text.h moves them. */
 static void load_judge(struct state *s, sqlite3_stmt *q)
 {
     struct state_judge *r = state_judge_row(s, column_key(q));
@@ -189,6 +189,7 @@ static void load_judge(struct state *s, sqlite3_stmt *q)
     r->print = column_text(q, 1);
     r->truth = column_text(q, 2);
     r->dcs = column_text(q, 3);
+    judge_text_move(r, s->shift_ms);
 }
 
 static void load_override(struct state *s, sqlite3_stmt *q)
@@ -268,6 +269,17 @@ static void find_shift(struct state *s)
     s->shift_ms = clock_boot_ms() - boot_ms - passed;
 }
 
+static void load_runs(struct state *s)
+{
+    sqlite3_stmt *q = NULL;
+
+    if (sqlite3_prepare_v2(s->db, "SELECT value FROM meta WHERE key='runs_ms'",
+                           -1, &q, NULL) == SQLITE_OK &&
+        sqlite3_step(q) == SQLITE_ROW)
+        column_times(s, q, 0, s->runs_ms, STATE_RUNS);
+    (void)sqlite3_finalize(q);
+}
+
 int state_load(struct state *s, struct err *e)
 {
     static const struct {
@@ -293,6 +305,7 @@ int state_load(struct state *s, struct err *e)
     };
 
     find_shift(s);
+    load_runs(s);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (each_row(s, tables[i].sql, tables[i].fn, e) != 0)
             return -1;

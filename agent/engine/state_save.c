@@ -233,7 +233,10 @@ static int save_meta(struct state *s, struct writer *w)
 {
     char boot_id[CLOCK_BOOT_ID_SIZE];
 
-    (void)s;
+    put_text(w, "runs_ms");
+    put_times(w, s->runs_ms, STATE_RUNS);
+    if (step(w) != 0)
+        return -1;
     clock_boot_id(boot_id);
     put_text(w, "boot_id");
     put_text(w, boot_id);

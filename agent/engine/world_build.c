@@ -149,7 +149,7 @@ static void build_spec(struct build *b, size_t i, const struct spec *s)
     ws->leaves = arena_array(w->arena, s->nchecks, sizeof *ws->leaves);
     ws->row = state_judge_get(w->state, w->zone, s->owner);
     judge_memory_init(&ws->memory, s);
-    judge_text_read(ws->row, s, state_shift_ms(w->state), &ws->memory);
+    judge_text_read(ws->row, s, &ws->memory);
     ws->dirty = true;
     need_dcs(b, i);
 }
