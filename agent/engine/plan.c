@@ -27,6 +27,15 @@ static size_t events_since(const int64_t *events, int64_t from_ms)
     return n;
 }
 
+/* --- time ----------------------------------------------------------------- */
+
+/* The set is to be looked at again then, at the latest. */
+static void again_at(struct plan_set *set, int64_t at_ms, int64_t now_ms)
+{
+    if (at_ms > now_ms && (set->again_ms == 0 || at_ms < set->again_ms))
+        set->again_ms = at_ms;
+}
+
 /* --- others' hands, damping ---------------------------------------------- */
 
 static void look_at_hands(struct plan_value *v)
@@ -36,13 +45,15 @@ static void look_at_hands(struct plan_value *v)
     v->confirm = m->uncertain;
     if (m->seen && !m->uncertain && m->expected != v->published) {
         m->put_in = v->published;
+        /* Whoever puts a value in by hand has let it in; allDown: all, which
+         * publishes what is shut, too, has not. */
+        m->shut = m->shut && !v->published;
         m->held_off = !v->published && v->healthy != TRI_FALSE;
     }
     if (v->published || v->healthy == TRI_FALSE)
         m->held_off = false;
-    /* Whoever puts a value in by hand has let it in. */
     if (v->published)
-        m->withdrawn = m->shut = m->returning = false;
+        m->withdrawn = m->returning = false;
     else
         m->put_in = false;
     m->seen = true;
@@ -50,7 +61,8 @@ static void look_at_hands(struct plan_value *v)
     m->expected = v->published;
 }
 
-static void look_at_health(struct plan_value *v, int64_t now_ms)
+static void look_at_health(struct plan_set *set, struct plan_value *v,
+                           int64_t now_ms)
 {
     struct memory_value *m = v->memory;
 
@@ -66,6 +78,8 @@ static void look_at_health(struct plan_value *v, int64_t now_ms)
         m->damp = 0;
         memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
     }
+    if (m->healthy_since_ms != 0 && (m->damp > 0 || m->withdrawals_ms[0] != 0))
+        again_at(set, m->healthy_since_ms + HOUR_MS, now_ms);
 }
 
 int64_t plan_damp_wait_ms(uint32_t damp)
@@ -79,7 +93,7 @@ int64_t plan_damp_wait_ms(uint32_t damp)
     return wait < PLAN_DAMP_MOST_MS ? wait : PLAN_DAMP_MOST_MS;
 }
 
-static bool must_wait(const struct plan_set *set, const struct plan_value *v,
+static bool must_wait(struct plan_set *set, const struct plan_value *v,
                       int64_t now_ms)
 {
     const struct memory_value *m = v->memory;
@@ -87,8 +101,10 @@ static bool must_wait(const struct plan_set *set, const struct plan_value *v,
 
     if (m->returning && v->return_after_ms > wait_ms)
         wait_ms = v->return_after_ms;
-    return v->healthy == TRI_TRUE && !v->published &&
-           now_ms - m->healthy_since_ms < wait_ms;
+    if (v->healthy != TRI_TRUE || v->published)
+        return false;
+    again_at(set, m->healthy_since_ms + wait_ms, now_ms);
+    return now_ms - m->healthy_since_ms < wait_ms;
 }
 
 /* --- one set ------------------------------------------------------------- */
@@ -170,8 +186,12 @@ static void limit_reclaims(struct plan_set *set, int64_t now_ms)
         v->reclaim_held = !v->publish && v->published && v->memory->put_in &&
                           events_since(v->memory->reclaims_ms,
                                        now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
-        if (v->reclaim_held)
+        if (v->reclaim_held) {
             v->publish = true;
+            again_at(set,
+                     v->memory->reclaims_ms[RECLAIMS_PER_HOUR - 1] + HOUR_MS,
+                     now_ms);
+        }
     }
 }
 
@@ -189,7 +209,7 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     for (size_t i = 0; i < set->nvalues; i++) {
         struct plan_value *v = &set->values[i];
 
-        look_at_health(v, now_ms);
+        look_at_health(set, v, now_ms);
         look_at_hands(v);
         if (v->dropped)
             continue;
@@ -210,6 +230,19 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     limit_reclaims(set, now_ms);
     free(d);
     free(publish);
+}
+
+/* --- the sets that are looked at -------------------------------------------
+ */
+
+static size_t count_looked(const struct plan_zone *zone)
+{
+    return zone->some != NULL ? zone->nsome : zone->nsets;
+}
+
+static struct plan_set *looked_at(const struct plan_zone *zone, size_t i)
+{
+    return &zone->sets[zone->some != NULL ? zone->some[i] : i];
 }
 
 /* --- a blind agent does not act ------------------------------------------ */
@@ -308,7 +341,7 @@ static void brake_begin(struct plan_set *set, int64_t now_ms)
 /* Its checks have failed for another access period and requiredFailure more
  * results: since the hold began, or since they were confirmed, if that was
  * later. A streak that has started anew counts from its start. */
-static bool has_failed_on(const struct plan_set *set, struct plan_value *v,
+static bool has_failed_on(struct plan_set *set, struct plan_value *v,
                           int64_t now_ms)
 {
     int64_t since_ms = set->memory->brake_since_ms;
@@ -320,11 +353,12 @@ static bool has_failed_on(const struct plan_set *set, struct plan_value *v,
     }
     if (v->fail_streak < from)
         from = v->memory->brake_streak = 0;
+    again_at(set, since_ms + v->access_period_ms, now_ms);
     return now_ms - since_ms >= v->access_period_ms &&
            v->fail_streak - from >= v->need_failure;
 }
 
-static bool brake_is_over(const struct plan_set *set, int64_t now_ms)
+static bool brake_is_over(struct plan_set *set, int64_t now_ms)
 {
     bool over = true;
 
@@ -345,7 +379,7 @@ static void brake_hold(struct plan_set *set)
 
 /* What the agent itself has published since then does not count; what it has
  * taken out since then is counted from the times of the withdrawals. */
-static bool stood_a_minute_ago(const struct plan_value *v, int64_t now_ms)
+bool plan_stood(const struct plan_value *v, int64_t now_ms)
 {
     int64_t changed_ms = v->memory->pending_since_ms;
 
@@ -359,11 +393,11 @@ static size_t brake_measure(struct plan_zone *zone)
 
     for (size_t i = 0; i < zone->nwithdrawn; i++)
         recent += zone->now_ms - zone->withdrawn_ms[i] < PLAN_BRAKE_WINDOW_MS;
-    zone->published = recent;
-    for (size_t i = 0; i < zone->nsets; i++)
+    zone->published = recent + zone->stood;
+    for (size_t i = 0; i < zone->nsets && !zone->counted; i++)
         for (size_t k = 0; k < zone->sets[i].nvalues; k++)
             zone->published +=
-                stood_a_minute_ago(&zone->sets[i].values[k], zone->now_ms);
+                plan_stood(&zone->sets[i].values[k], zone->now_ms);
     zone->allowed = zone->published * (size_t)zone->max_change_pct / 100;
     if (zone->allowed < PLAN_BRAKE_LEAST)
         zone->allowed = PLAN_BRAKE_LEAST;
@@ -372,12 +406,13 @@ static size_t brake_measure(struct plan_zone *zone)
 
 static void brake(struct plan_zone *zone)
 {
-    struct brake_row *rows = mem_array(zone->nsets, sizeof *rows);
+    struct brake_row *rows = mem_array(count_looked(zone), sizeof *rows);
     size_t n = 0, used = brake_measure(zone);
     bool full = false;
 
-    for (size_t i = 0; i < zone->nsets; i++) {
-        struct brake_row r = {&zone->sets[i], 0, 0, i};
+    for (size_t i = 0; i < count_looked(zone); i++) {
+        struct plan_set *set = looked_at(zone, i);
+        struct brake_row r = {set, 0, 0, (size_t)(set - zone->sets)};
 
         r.n = count_withdrawals(r.set, &r.latest_ms);
         if (r.n > 0)
@@ -411,17 +446,18 @@ static void brake(struct plan_zone *zone)
 
 void plan_make(struct plan_zone *zone)
 {
-    for (size_t i = 0; i < zone->nsets; i++) {
-        struct plan_set *set = &zone->sets[i];
+    for (size_t i = 0; i < count_looked(zone); i++) {
+        struct plan_set *set = looked_at(zone, i);
 
         set->hold = PLAN_FREE;
+        set->again_ms = 0;
         if (set->observed)
             decide_one(set, zone->now_ms);
         hold_blind(zone, set);
     }
     brake(zone);
-    for (size_t i = 0; i < zone->nsets; i++) {
-        struct plan_set *set = &zone->sets[i];
+    for (size_t i = 0; i < count_looked(zone); i++) {
+        struct plan_set *set = looked_at(zone, i);
 
         set->memory->tier = set->decision.tier;
         set->nchanges = count_changes(set);
@@ -456,9 +492,9 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
         return;
     if (v->publish) {
         m->created = m->created || !v->present;
-        m->held_off = m->returning = m->shut = false;
+        m->held_off = m->returning = false;
     } else {
-        m->shut = v->return_manual && plan_is_check_withdrawal(v);
+        m->shut = m->shut || (v->return_manual && plan_is_check_withdrawal(v));
         remember_withdrawal(set, v, now_ms);
         set->memory->brake_since_ms = 0;
     }

@@ -76,7 +76,8 @@ struct plan_set {
     /* out */
     struct decision decision;
     enum plan_hold hold;
-    size_t nchanges; /* values whose publish differs from published */
+    size_t nchanges;  /* values whose publish differs from published */
+    int64_t again_ms; /* when time alone may change the plan; 0: never */
 };
 
 /* Withdrawals because of checks of the last minute, newest first. */
@@ -88,6 +89,13 @@ struct plan_zone {
     bool alone;         /* no anchors, and no check of the agent is up */
     struct plan_set *sets;
     size_t nsets;
+    /* NULL: all sets are looked at. Else the numbers of those for which
+     * something has changed since they were last planned, and of all with
+     * changes that are not carried out, or held; the rest are as they were. */
+    const size_t *some;
+    size_t nsome;
+    bool counted; /* the caller kept count: */
+    size_t stood; /* of the values for which plan_stood is true */
     const int64_t *withdrawn_ms; /* times of withdrawals because of checks */
     size_t nwithdrawn;
     /* out */
@@ -96,13 +104,17 @@ struct plan_zone {
 };
 
 /* Looks at what the provider shows, compares it with what is remembered,
- * decides every set and holds what must be held. Afterwards values[].publish
- * is what is to be done: a change for each value for which plan_is_change is
- * true. */
+ * decides every set (or some) and holds what must be held. Afterwards
+ * values[].publish is what is to be done: a change for each value for which
+ * plan_is_change is true. */
 void plan_make(struct plan_zone *zone);
 
 /* v is to be written: switched on or off, or confirmed. */
 bool plan_is_change(const struct plan_value *v);
+
+/* v is published and counts for the brake: the agent itself did not publish
+ * it within the last minute. */
+bool plan_stood(const struct plan_value *v, int64_t now_ms);
 
 /* A change was carried out (or ended as unknown): remembers it. */
 void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,

@@ -51,7 +51,7 @@ static bool maintenance(void *arg, const char *dc)
 {
     const struct leaf_env *env = arg;
 
-    return world_in_maintenance(env->w, dc, state_now_ms());
+    return world_in_maintenance(env->w, dc, env->w->now_ms);
 }
 
 /* --- touching ----------------------------------------------------------------
@@ -62,13 +62,21 @@ void world_touch(struct world *w, const struct check *c)
     if (c->id >= w->nchecks)
         return;
     for (size_t i = w->first[c->id]; i < w->first[c->id + 1]; i++)
-        w->specs[w->dependents[i]].dirty = true;
+        world_touch_spec(w, w->dependents[i]);
+}
+
+void world_touch_spec(struct world *w, size_t spec)
+{
+    if (w->specs[spec].dirty)
+        return;
+    w->specs[spec].dirty = true;
+    w->dirty[w->ndirty++] = spec;
 }
 
 void world_touch_all(struct world *w)
 {
     for (size_t i = 0; i < w->nspecs; i++)
-        w->specs[i].dirty = true;
+        world_touch_spec(w, i);
 }
 
 /* --- judging
@@ -103,19 +111,31 @@ static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)
         if (ws->values[i] != NULL)
             hand_over(&ws->records[i], ws->values[i]->plan);
     ws->dirty = false;
+    for (size_t i = 0; i < ws->nsets; i++) {
+        struct world_set *set = &w->sets[ws->sets[i]];
+
+        if (!set->judged)
+            w->judged[w->njudged++] = ws->sets[i];
+        set->judged = true;
+    }
 }
 
 size_t world_judge(struct world *w, int64_t now_ms)
 {
-    size_t n = 0;
+    size_t n = w->ndirty;
 
-    for (size_t i = 0; i < w->nspecs; i++) {
-        if (!w->specs[i].dirty)
-            continue;
-        judge_one(w, &w->specs[i], now_ms);
-        n++;
-    }
+    w->now_ms = now_ms;
+    for (size_t i = 0; i < n; i++)
+        judge_one(w, &w->specs[w->dirty[i]], now_ms);
+    w->ndirty = 0;
     return n;
+}
+
+void world_clear_judged(struct world *w)
+{
+    for (size_t i = 0; i < w->njudged; i++)
+        w->sets[w->judged[i]].judged = false;
+    w->njudged = 0;
 }
 
 void world_save(struct world *w)
@@ -142,8 +162,7 @@ enum tri world_cond(struct world *w, size_t spec, const struct spec_cond *cond,
 {
     struct world_spec *ws = &w->specs[spec];
     struct leaf_env le = {w, ws};
-    struct judge_env env = {leaf, maintenance, &le, w->agent_dc,
-                            state_now_ms()};
+    struct judge_env env = {leaf, maintenance, &le, w->agent_dc, w->now_ms};
 
     return judge_cond(ws->spec, &env, &ws->memory, ws->dcs, cond, place);
 }

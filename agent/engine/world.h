@@ -33,6 +33,7 @@ struct world_set {
     struct world_value *values; /* as plan.values */
     struct state_set *row;
     struct plan_set *plan;
+    bool judged; /* is in world.judged */
 };
 
 /* A spec in force. */
@@ -49,6 +50,8 @@ struct world_spec {
     /* The checks: of spec.checks[i] with a target of its own at [i][0], else
      * at [i][place]. NULL: not needed, or refused by the limits. */
     struct check ***leaves;
+    size_t *sets; /* that its records are in: indices into world.sets */
+    size_t nsets;
     bool dirty; /* to be judged again */
 };
 
@@ -68,6 +71,13 @@ struct world {
      * dependents[first[c + 1] - 1]. */
     size_t nchecks; /* that first covers */
     size_t *first, *dependents;
+    size_t *dirty; /* numbers of the specs that are to be judged again */
+    size_t ndirty;
+    /* Numbers of the sets whose specs were judged since
+     * world_clear_judged. */
+    size_t *judged;
+    size_t njudged;
+    int64_t now_ms; /* of the last judgement */
 };
 
 /* What building tells about. */
@@ -97,10 +107,13 @@ void world_save(struct world *w);
 /* The check's state changed: what depends on it is judged at the next
  * world_judge. */
 void world_touch(struct world *w, const struct check *c);
+void world_touch_spec(struct world *w, size_t spec);
 void world_touch_all(struct world *w);
 /* Judges the dirty specs and hands the result to the values of plan.sets.
- * returns how many specs were judged */
+ * returns how many specs were judged; their sets are in world.judged. Costs
+ * what was touched, whatever else the zone has. */
 size_t world_judge(struct world *w, int64_t now_ms);
+void world_clear_judged(struct world *w);
 /* The truth of a condition of specs[spec], as last judged. place: of the
  * record whose condition it is, in judge order; -1: none */
 enum tri world_cond(struct world *w, size_t spec, const struct spec_cond *cond,

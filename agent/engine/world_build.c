@@ -150,7 +150,7 @@ static void build_spec(struct build *b, size_t i, const struct spec *s)
     ws->row = state_judge_get(w->state, w->zone, s->owner);
     judge_memory_init(&ws->memory, s);
     judge_text_read(ws->row, s, &ws->memory);
-    ws->dirty = true;
+    world_touch_spec(w, i);
     need_dcs(b, i);
 }
 
@@ -213,13 +213,48 @@ static long first_place(const struct spec *s, const struct spec_set *set)
     return n;
 }
 
-static size_t spec_number(const struct world *w, const struct spec *s)
-{
-    size_t i = 0;
+/* Specs by where they are, to find their numbers. */
+struct numbered {
+    const struct spec *spec;
+    size_t number;
+};
 
-    while (w->specs[i].spec != s)
-        i++;
-    return i;
+static int by_place(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+
+    return x->spec < y->spec ? -1 : x->spec > y->spec;
+}
+
+/* out: of each set its spec, of each spec its sets */
+static void number_sets(struct world *w)
+{
+    struct numbered *all = mem_array(w->nspecs, sizeof *all);
+
+    for (size_t i = 0; i < w->nspecs; i++) {
+        all[i].spec = w->specs[i].spec;
+        all[i].number = i;
+    }
+    qsort(all, w->nspecs, sizeof *all, by_place);
+    for (size_t i = 0; i < w->nclaims; i++) {
+        const struct numbered key = {w->claims[i].spec, 0};
+        const struct numbered *at =
+            bsearch(&key, all, w->nspecs, sizeof *all, by_place);
+
+        w->sets[i].spec = at->number;
+        w->specs[at->number].nsets++;
+    }
+    for (size_t i = 0; i < w->nspecs; i++) {
+        w->specs[i].sets =
+            arena_array(w->arena, w->specs[i].nsets, sizeof(size_t));
+        w->specs[i].nsets = 0;
+    }
+    for (size_t i = 0; i < w->nclaims; i++) {
+        struct world_spec *ws = &w->specs[w->sets[i].spec];
+
+        ws->sets[ws->nsets++] = i;
+    }
+    free(all);
 }
 
 static void build_set(struct build *b, size_t i, const struct dropped *dropped)
@@ -245,7 +280,6 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped)
     ps->damping = set->damping;
     ps->values = arena_array(w->arena, n, sizeof *ps->values);
     ps->memory = &ws->row->memory;
-    ws->spec = spec_number(w, claim->spec);
     for (size_t k = 0; k < set->nrecords; k++)
         add_record(b, ws, &set->records[k], place++);
     for (size_t k = 0; k < set->nfallback; k++)
@@ -397,6 +431,7 @@ struct world *world_new(struct arena *arena, const char *zone,
     w->arena = arena;
     w->nspecs = nspecs;
     w->specs = arena_array(arena, nspecs, sizeof *w->specs);
+    w->dirty = arena_array(arena, nspecs, sizeof *w->dirty);
     for (size_t i = 0; i < nspecs; i++)
         build_spec(&b, i, specs[i]);
     resolve_claims(&b, specs, nspecs);
@@ -404,6 +439,8 @@ struct world *world_new(struct arena *arena, const char *zone,
     w->plan.nsets = w->nclaims;
     w->plan.sets = arena_array(arena, w->nclaims, sizeof *w->plan.sets);
     w->sets = arena_array(arena, w->nclaims, sizeof *w->sets);
+    w->judged = arena_array(arena, w->nclaims, sizeof *w->judged);
+    number_sets(w);
     dropped = mem_array(w->nclaims, sizeof *dropped);
     sort_remembered(&b, dropped);
     for (size_t i = 0; i < w->nclaims; i++) {
