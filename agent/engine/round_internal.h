@@ -122,6 +122,7 @@ void round_discover(struct round *r);   /* round_discover.c */
 void round_read_specs(struct round *r); /* round_specs.c */
 void round_build(struct round *r);      /* round_world.c */
 void round_probe(struct round *r);      /* round_probe.c */
+void round_overrides(struct round *r);  /* round_overrides.c */
 void round_plan(struct round *r);       /* round_plan.c */
 void round_apply(struct round *r);      /* round_apply.c */
 void round_verify(struct round *r);     /* round_verify.c */

@@ -112,6 +112,7 @@ static void judge_all(struct round *r)
         (void)world_judge(r->zones[i]->world, state_now_ms());
         world_apply_freezes(r->zones[i]->world, state_now_ms());
     }
+    round_overrides(r);
 }
 
 void round_probe(struct round *r)
