@@ -15,8 +15,8 @@ const char state_schema[] =
     " ever_up INT, last_ok INT, streak INT, since_ms INT, last_ms INT, "
     " note TEXT);"
     "CREATE TABLE IF NOT EXISTS vals(key TEXT PRIMARY KEY, seen INT, "
-    " expected INT, uncertain INT, put_in INT, held_off INT, returning INT, "
-    " shut INT, created INT, "
+    " expected INT, uncertain INT, put_in INT, held_off INT, "
+    " \"returning\" INT, shut INT, created INT, "
     " withdrawn INT, damp INT, healthy_since_ms INT, withdrawals_ms TEXT, "
     " reclaims_ms TEXT, brake_streak INT, pending INT, pending_since_ms INT, "
     " published INT, healthy INT, unknown INT, would INT, "
@@ -290,7 +290,7 @@ int state_load(struct state *s, struct err *e)
          "FROM checks",
          load_check},
         {"SELECT key,seen,expected,uncertain,put_in,held_off,"
-         "returning,shut,created,"
+         "\"returning\",shut,created,"
          "withdrawn,damp,healthy_since_ms,withdrawals_ms,reclaims_ms,"
          "brake_streak,pending,pending_since_ms,published,healthy,unknown,"
          "would,note FROM vals",
