@@ -7,86 +7,8 @@
 #include "specs/object.h"
 #include "specs/scope.h"
 
-#define NAME_ACCEPTED                                                          \
-    "a name: \"www.example.org.\" with the final dot, \"www\" within the "     \
-    "zone, or \"@\" for the zone itself"
-#define DATA_ACCEPTED                                                          \
-    "an IPv4 address (192.0.2.1), an IPv6 address (2001:db8::1), or the "      \
-    "target's name for CNAME"
-#define RETURN_MAX_MS (7 * 24 * 60 * SPEC_MINUTE_MS)
+#define MEMBER(m) (&spec_item_records.members[SPEC_ITEM_##m])
 #define VIEW_BYTES 63u
-
-static const char *const type_names[] = {"A", "AAAA", "CNAME", NULL};
-static const char *const returns[] = {"auto", "manual", NULL};
-
-enum { ROW_NAME, ROW_DATA, ROW_CHECK, ROW_TTL, NROW };
-
-/* clang-format off */
-static const struct spec_member record_members[SPEC_NITEM] = {
-    [SPEC_ITEM_NAME] = {.name = "name", .kind = SPEC_MEMBER_NAME,
-        .dflt = "the owner",
-        .help = "the record's name: with a final dot, relative to the zone, "
-                "or \"@\" for the zone"},
-    [SPEC_ITEM_TYPE] = {.name = "type", .kind = SPEC_MEMBER_CHOICE,
-        .choices = type_names, .dflt = "from data",
-        .help = "the record's type"},
-    [SPEC_ITEM_DATA] = {.name = "data", .kind = SPEC_MEMBER_STRING,
-        .required = true, .help = DATA_ACCEPTED},
-    [SPEC_ITEM_CHECK] = {.name = "check", .kind = SPEC_MEMBER_CHECK,
-        .help = "what must pass: a port, a shorthand, a URL, a check object, "
-                "a check's name, or a list (all must pass)"},
-    [SPEC_ITEM_IF] = {.name = "if", .kind = SPEC_MEMBER_COND,
-        .help = "what must be true: a scenario's name, one condition, or a "
-                "scenario written in place"},
-    [SPEC_ITEM_DC] = {.name = "dc", .kind = SPEC_MEMBER_STRING,
-        .help = "the data centre that must be in service"},
-    [SPEC_ITEM_TTL] = {.name = "ttl", SPEC_TTL_LIMITS,
-        .dflt = "the TTL that is there",
-        .help = "set whenever the value is written"},
-    [SPEC_ITEM_PRIO] = {.name = "prio", .kind = SPEC_MEMBER_COUNT, .min = 0,
-        .max = 1000000, .dflt = "the place in its list, from 1",
-        .help = "place in the chain; smaller comes first"},
-    [SPEC_ITEM_DR_IF_NO_RECORDS] = {.name = "drIfNoRecords",
-        .kind = SPEC_MEMBER_BOOL, .dflt = "false",
-        .help = "disaster recovery: published when nothing better is left"},
-    [SPEC_ITEM_DR_COND] = {.name = "drCond", .kind = SPEC_MEMBER_COND,
-        .help = "disaster recovery: published when this scenario is true"},
-    [SPEC_ITEM_DR] = {.name = "dr", .kind = SPEC_MEMBER_BOOL,
-        .dflt = "as drIfNoRecords and drCond say",
-        .help = "disaster recovery; alone it means drIfNoRecords"},
-    [SPEC_ITEM_RETURN_AFTER] = {.name = "returnAfter", .kind = SPEC_MEMBER_MS,
-        .unit = "ms", .min = 0, .max = RETURN_MAX_MS, .dflt = "0s",
-        .help = "healthy for this long before it is published again"},
-    [SPEC_ITEM_RETURN] = {.name = "return", .kind = SPEC_MEMBER_CHOICE,
-        .choices = returns, .dflt = "auto",
-        .help = "manual: back only by the operator's readmit"},
-    [SPEC_ITEM_VIEW] = {.name = "view", .kind = SPEC_MEMBER_STRING,
-        .dflt = "every view", .help = "publish in this view only"},
-};
-
-static const struct spec_member row_members[NROW] = {
-    [ROW_NAME] = {.name = "name", .kind = SPEC_MEMBER_NAME, .required = true,
-        .help = NAME_ACCEPTED},
-    [ROW_DATA] = {.name = "data", .kind = SPEC_MEMBER_STRING,
-        .required = true, .help = DATA_ACCEPTED},
-    [ROW_CHECK] = {.name = "check", .kind = SPEC_MEMBER_CHECK,
-        .required = true, .help = "a TCP port from 1 to 65535 (\"443\")"},
-    [ROW_TTL] = {.name = "ttl", SPEC_TTL_LIMITS,
-        .help = "set whenever the value is written"},
-};
-/* clang-format on */
-
-const struct spec_table spec_item_records = {
-    .what = "a record",
-    .members = record_members,
-    .n = SPEC_NITEM,
-};
-const struct spec_table spec_item_rows = {
-    .what = "a row",
-    .members = row_members,
-    .n = NROW,
-    .unknown_warns = true,
-};
 
 /* The spec speaks for its owner and what is below it, the apex spec and
  * cross-names for the zone. source: spec-language 1 "Authority" */
@@ -131,7 +53,7 @@ static int read_name(struct spec_reader *r, const struct spec_value *record,
         item->rec.name = r->ctx->owner;
         return spec_item_authority(r, record, r->ctx->owner);
     }
-    if (spec_member_name(r, v, NAME_ACCEPTED, name) != 0)
+    if (spec_member_name(r, v, SPEC_ITEM_NAME_ACCEPTED, name) != 0)
         return -1;
     item->rec.name = arena_strdup(r->arena, name);
     return spec_item_authority(r, v, name);
@@ -160,8 +82,8 @@ static int read_target(struct spec_reader *r, const struct spec_value *v,
     char target[NAME_SIZE];
 
     if (meant_as_address(v->text))
-        return spec_member_error(r, v, DATA_ACCEPTED);
-    if (spec_member_name(r, v, DATA_ACCEPTED, target) != 0)
+        return spec_member_error(r, v, SPEC_ITEM_DATA_ACCEPTED);
+    if (spec_member_name(r, v, SPEC_ITEM_DATA_ACCEPTED, target) != 0)
         return -1;
     if (name_equal(item->rec.name, r->ctx->zone))
         return spec_member_fail(r, v,
@@ -183,7 +105,7 @@ static int read_data(struct spec_reader *r, const struct spec_value *v,
     char canon[ADDR_TEXT_SIZE];
     const char *text;
 
-    if (spec_member_string(r, v, DATA_ACCEPTED, &text) != 0)
+    if (spec_member_string(r, v, SPEC_ITEM_DATA_ACCEPTED, &text) != 0)
         return -1;
     if (addr_parse(text, &item->rec.addr) != 0) {
         if (type == SPEC_A)
@@ -195,7 +117,7 @@ static int read_data(struct spec_reader *r, const struct spec_value *v,
     item->rec.type = item->rec.addr.family == 4 ? SPEC_A : SPEC_AAAA;
     if (type >= 0 && type != (int64_t)item->rec.type)
         return spec_member_error(r, v, "data that fits type %s",
-                                 type_names[type]);
+                                 spec_type_name((enum spec_type)type));
     item->rec.data =
         arena_strdup(r->arena, addr_format(&item->rec.addr, canon));
     return 0;
@@ -208,22 +130,21 @@ static int read_ttl(struct spec_reader *r, const struct spec_value *v,
     item->rec.ttl_s = r->own.v[SPEC_DEFAULT_TTL];
     if (v == NULL)
         return 0;
-    return spec_member_number(r, v, &record_members[SPEC_ITEM_TTL],
-                              &item->rec.ttl_s);
+    return spec_member_number(r, v, MEMBER(TTL), &item->rec.ttl_s);
 }
 
 static int read_row(struct spec_reader *r, const struct spec_value *v,
                     struct spec_item *item)
 {
-    const struct spec_value *given[NROW];
+    const struct spec_value *given[SPEC_NROW];
 
     if (spec_member_collect(r, v, &spec_item_rows, given) != 0 ||
-        read_name(r, v, given[ROW_NAME], NULL, item) != 0 ||
-        read_data(r, given[ROW_DATA], -1, item) != 0 ||
-        spec_check_read(r, given[ROW_CHECK], &r->rows, &item->rec.checks,
+        read_name(r, v, given[SPEC_ROW_NAME], NULL, item) != 0 ||
+        read_data(r, given[SPEC_ROW_DATA], -1, item) != 0 ||
+        spec_check_read(r, given[SPEC_ROW_CHECK], &r->rows, &item->rec.checks,
                         &item->rec.nchecks) != 0)
         return -1;
-    return read_ttl(r, given[ROW_TTL], item);
+    return read_ttl(r, given[SPEC_ROW_TTL], item);
 }
 
 static int read_cond(struct spec_reader *r, const struct spec_value *v,
@@ -327,15 +248,12 @@ static int read_numbers(struct spec_reader *r,
 
     item->prio_given = prio != NULL;
     if (prio != NULL &&
-        spec_member_number(r, prio, &record_members[SPEC_ITEM_PRIO],
-                           &item->rec.prio) != 0)
+        spec_member_number(r, prio, MEMBER(PRIO), &item->rec.prio) != 0)
         return -1;
-    if (after != NULL &&
-        spec_member_number(r, after, &record_members[SPEC_ITEM_RETURN_AFTER],
-                           &item->rec.return_after_ms) != 0)
+    if (after != NULL && spec_member_number(r, after, MEMBER(RETURN_AFTER),
+                                            &item->rec.return_after_ms) != 0)
         return -1;
-    if (back != NULL &&
-        spec_member_number(r, back, &record_members[SPEC_ITEM_RETURN], &n) != 0)
+    if (back != NULL && spec_member_number(r, back, MEMBER(RETURN), &n) != 0)
         return -1;
     item->rec.return_manual = n == 1;
     return read_ttl(r, given[SPEC_ITEM_TTL], item);
@@ -352,7 +270,7 @@ static int check_home(struct spec_reader *r, const struct spec_key *home,
     return spec_member_fail(r, item->at,
                             "a fallback of another set than the one it is "
                             "written for (%s %s)",
-                            home->name, type_names[home->type]);
+                            home->name, spec_type_name(home->type));
 }
 
 static int read_record(struct spec_reader *r, const struct spec_value *v,
@@ -365,8 +283,7 @@ static int read_record(struct spec_reader *r, const struct spec_value *v,
     if (spec_member_collect(r, v, &spec_item_records, given) != 0)
         return -1;
     if (given[SPEC_ITEM_TYPE] != NULL &&
-        spec_member_number(r, given[SPEC_ITEM_TYPE],
-                           &record_members[SPEC_ITEM_TYPE], &type) != 0)
+        spec_member_number(r, given[SPEC_ITEM_TYPE], MEMBER(TYPE), &type) != 0)
         return -1;
     if (read_name(r, v, given[SPEC_ITEM_NAME], home, item) != 0 ||
         read_data(r, given[SPEC_ITEM_DATA], type, item) != 0)
@@ -438,7 +355,7 @@ bool spec_item_same(const struct spec_item *a, const struct spec_item *b)
         a->rec.return_manual != b->rec.return_manual)
         return false;
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
-        const char *name = record_members[written[i]].name;
+        const char *name = spec_item_records.members[written[i]].name;
         const struct spec_value *x = spec_value_find(a->at, name);
         const struct spec_value *y = spec_value_find(b->at, name);
 

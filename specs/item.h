@@ -49,6 +49,21 @@ enum spec_item_member {
     SPEC_NITEM
 };
 
+enum spec_row_member {
+    SPEC_ROW_NAME,
+    SPEC_ROW_DATA,
+    SPEC_ROW_CHECK,
+    SPEC_ROW_TTL,
+    SPEC_NROW
+};
+
+#define SPEC_ITEM_NAME_ACCEPTED                                                \
+    "a name: \"www.example.org.\" with the final dot, \"www\" within the "     \
+    "zone, or \"@\" for the zone itself"
+#define SPEC_ITEM_DATA_ACCEPTED                                                \
+    "an IPv4 address (192.0.2.1), an IPv6 address (2001:db8::1), or the "      \
+    "target's name for CNAME"
+
 /* Reads a list of records, rows or fallback records.
  * in:  document — index of its TXT record
  *      home — the set that they all belong to; NULL: any
