@@ -172,6 +172,10 @@ static struct decision all_down(const struct decide_set *set, bool *publish)
         whole.order = SPEC_ALL;
         whole.take = 0;
         pick(&whole, &all, is_in_service_tier, publish);
+        if (memchr(publish, true, set->nvalues) == NULL) {
+            d.rule = DECIDE_HOLD_NOBODY;
+            keep(set, publish);
+        }
     }
     return d;
 }
@@ -286,6 +290,8 @@ const char *decide_rule_text(enum decide_rule r)
         [DECIDE_HOLD_HANDS] = "held: what is healthy was switched off by "
                               "somebody else",
         [DECIDE_HOLD_EMPTY] = "held: the spec names no record here",
+        [DECIDE_HOLD_NOBODY] = "held: all records are down, and none is one "
+                               "that allDown: all publishes",
     };
 
     return texts[r];

@@ -57,6 +57,8 @@ enum decide_rule {
     DECIDE_HOLD_NEVER_UP, /* only checks that have never been up say down */
     DECIDE_HOLD_HANDS,    /* what is healthy was switched off by others */
     DECIDE_HOLD_EMPTY,    /* the spec names no record for this set */
+    DECIDE_HOLD_NOBODY,   /* allDown: all, and no record of tiers 1 and 2: only
+                             allDown: none empties a set. Tier 6 */
 };
 
 struct decision {
