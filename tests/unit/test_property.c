@@ -27,6 +27,7 @@ struct shadow {
     bool seen, was_on, uncertain;
     bool off; /* somebody switched it off while it was not down */
     bool put_in;
+    bool returning; /* down since it was last published */
     int64_t healthy_since_ms;
     int64_t changed_ms; /* by the agent */
     int64_t reclaims_ms[4];
@@ -58,12 +59,15 @@ static void broken(const struct trial *t, size_t s, const char *what, int line)
     for (size_t i = 0; i < set->nvalues; i++) {
         const struct plan_value *v = &set->values[i];
 
-        print_message("value %zu: healthy %d never_up %d waiting %d held_off "
+        print_message("value %zu: class %d dr_cond %d if_no_records %d healthy "
+                      "%d never_up %d waiting %d held_off "
                       "%d fallback %d dropped %d published %d publish %d "
-                      "put_in %d\n",
-                      i, (int)v->healthy, v->never_up, v->waiting,
+                      "put_in %d maintenance %d away %d shut %d\n",
+                      i, (int)v->class, (int)v->dr_cond, v->dr_if_no_records,
+                      (int)v->healthy, v->never_up, v->waiting,
                       v->memory->held_off, v->fallback, v->dropped,
-                      v->published, v->publish, v->memory->put_in);
+                      v->published, v->publish, v->memory->put_in,
+                      v->maintenance, v->away, v->memory->shut);
     }
     fail_msg(
         "DNSFAILOVER_SEED=%llu DNSFAILOVER_CASES=1: line %d, round %d, set "
@@ -82,6 +86,12 @@ struct described {
     struct decide_set set;
 };
 
+/* Healthy or not: not let in. */
+static bool is_barred(const struct plan_value *v)
+{
+    return v->away || v->memory->shut;
+}
+
 static void describe(const struct plan_set *ps, struct described *d)
 {
     size_t n = 0;
@@ -92,6 +102,11 @@ static void describe(const struct plan_set *ps, struct described *d)
 
         if (v->dropped)
             continue;
+        memset(&d->v[n], 0, sizeof d->v[n]);
+        d->v[n].class = v->class;
+        d->v[n].dr_cond = v->dr_cond;
+        d->v[n].dr_if_no_records = v->dr_if_no_records;
+        d->v[n].barred = is_barred(v);
         d->v[n].healthy = v->healthy;
         d->v[n].never_up = v->never_up;
         d->v[n].waiting = v->waiting;
@@ -105,6 +120,7 @@ static void describe(const struct plan_set *ps, struct described *d)
     }
     d->set.order = ps->order;
     d->set.take = ps->take;
+    d->set.single = ps->type == SPEC_CNAME;
     d->set.all_down = ps->all_down;
     d->set.values = d->v;
     d->set.fallback = d->v + d->set.nvalues;
@@ -141,6 +157,10 @@ static void random_decide_list(struct rng *r, struct decide_value *v, size_t n)
         v[i].published = rng_percent(r, 50);
         v[i].never_up = v[i].healthy == TRI_FALSE && rng_percent(r, 30);
         v[i].waiting = v[i].healthy == TRI_TRUE && rng_percent(r, 30);
+        v[i].class = (enum decide_class)rng_below(r, 3);
+        v[i].dr_cond = (enum tri)rng_below(r, 3);
+        v[i].dr_if_no_records = rng_percent(r, 50);
+        v[i].barred = rng_percent(r, 10);
         v[i].held_off =
             v[i].healthy != TRI_FALSE && !v[i].published && rng_percent(r, 30);
     }
@@ -163,6 +183,7 @@ static void test_decide(void **state)
         set.nfallback = rng_below(&r, 4);
         set.order = (enum spec_order)rng_below(&r, 2);
         set.take = rng_below(&r, 4);
+        set.single = rng_percent(&r, 20);
         set.all_down = (enum spec_all_down)rng_below(&r, 3);
         random_decide_list(&r, v, set.nvalues);
         random_decide_list(&r, f, set.nfallback);
@@ -180,78 +201,116 @@ static void test_decide(void **state)
 /* --- what holds in every plan -----------------------------------------------
  */
 
+/* The highest tier that it may be of; 0: none. */
+static int best_tier(const struct plan_value *v)
+{
+    if (v->class == DECIDE_NORMAL)
+        return 1;
+    if (v->class == DECIDE_PASSIVE)
+        return 2;
+    if (v->dr_cond != TRI_FALSE)
+        return 1;
+    return v->dr_if_no_records ? 3 : 0;
+}
+
+static bool is_sure(const struct plan_value *v)
+{
+    return !v->dropped && v->healthy == TRI_TRUE && !v->waiting &&
+           !v->memory->held_off && !is_barred(v) &&
+           (v->fallback || v->class != DECIDE_DR || v->dr_cond == TRI_TRUE);
+}
+
 /* No verdict: unknown, or down by checks that have never been up while
  * nobody else of its list is surely up. */
 static bool is_open(const struct plan_set *ps, size_t i)
 {
     const struct plan_value *v = &ps->values[i];
 
+    if (v->healthy == TRI_TRUE)
+        return v->class == DECIDE_DR && v->dr_cond == TRI_UNKNOWN;
     if (v->healthy != TRI_FALSE || !v->never_up)
         return v->healthy == TRI_UNKNOWN;
-    for (size_t k = 0; k < ps->nvalues; k++) {
-        const struct plan_value *o = &ps->values[k];
-
-        if (k != i && !o->dropped && o->fallback == v->fallback &&
-            o->healthy == TRI_TRUE && !o->waiting && !o->memory->held_off)
+    for (size_t k = 0; k < ps->nvalues; k++)
+        if (k != i && ps->values[k].fallback == v->fallback &&
+            is_sure(&ps->values[k]))
             return false;
-    }
     return true;
 }
 
 /* A published value without verdict goes only for the chain's sake: as many
- * as the set takes come before it. A fallback record goes, too, when a tier
- * above it has someone. */
+ * as the set takes come before it; or when a tier above its own has someone.
+ */
 static void check_open_withdrawal(const struct trial *t, size_t s, size_t i)
 {
     const struct plan_set *ps = &t->w.sets[s];
     const struct plan_value *v = &ps->values[i];
     uint32_t before = 0, most = ps->take;
 
-    if (v->fallback && (ps->decision.tier == 1 || ps->decision.tier == 4))
+    if (v->fallback && ps->decision.tier <= 4 && ps->decision.tier > 0)
         return;
-    MUST(t, s, ps->take > 0 || ps->order == SPEC_PRIORITY);
-    MUST(t, s, ps->decision.tier == (v->fallback ? 5 : 1));
+    if (!v->fallback && ps->decision.tier > 0 &&
+        ps->decision.tier < best_tier(v))
+        return;
+    MUST(t, s,
+         ps->take > 0 || ps->order == SPEC_PRIORITY || ps->type == SPEC_CNAME);
+    MUST(t, s, ps->decision.tier == (v->fallback ? 5 : best_tier(v)));
     for (size_t k = 0; k < i; k++)
         before += ps->values[k].publish && !ps->values[k].reclaim_held &&
                   !ps->values[k].dropped &&
                   ps->values[k].fallback == v->fallback;
-    MUST(t, s, before == (most > 0 ? most : 1));
+    MUST(t, s, before == (ps->type == SPEC_CNAME ? 1 : most > 0 ? most : 1));
 }
 
+static void check_dropped(const struct trial *t, size_t s,
+                          const struct plan_value *v)
+{
+    const struct plan_set *ps = &t->w.sets[s];
+    bool served = false;
+
+    for (size_t k = 0; k < ps->nvalues; k++)
+        served = served ||
+                 (!ps->values[k].dropped && ps->values[k].publish &&
+                  ps->values[k].published && ps->values[k].healthy == TRI_TRUE);
+    MUST(t, s,
+         v->publish == v->published ||
+             (v->published && v->memory->created && served));
+}
+
+/* Who is not let in, waits, or has no verdict. */
 static void check_value(const struct trial *t, size_t s, size_t i)
 {
     const struct plan_set *ps = &t->w.sets[s];
     const struct plan_value *v = &ps->values[i];
     const struct shadow *sh = &t->v[s][i];
     int64_t well_ms = t->w.now_ms - sh->healthy_since_ms;
-    bool served = false;
+    int64_t wait_ms = ps->damping ? plan_damp_wait_ms(v->memory->damp) : 0;
+    int tier = ps->decision.tier;
+    bool placed = v->fallback || best_tier(v) > 0;
 
     if (v->dropped) {
-        for (size_t k = 0; k < ps->nvalues; k++)
-            served =
-                served ||
-                (!ps->values[k].dropped && ps->values[k].publish &&
-                 ps->values[k].published && ps->values[k].healthy == TRI_TRUE);
-        MUST(t, s,
-             v->publish == v->published ||
-                 (v->published && v->memory->created && served));
+        check_dropped(t, s, v);
         return;
     }
-    if (is_open(ps, i)) {
-        if (!v->memory->held_off)
-            MUST(t, s, v->fallback || ps->decision.tier <= 1);
-        if (!v->memory->held_off && !v->published)
-            MUST(t, s, ps->decision.tier != 6);
+    if (placed && is_open(ps, i) && !v->memory->held_off && !is_barred(v)) {
+        MUST(t, s, v->fallback || tier <= best_tier(v));
+        if (!v->published)
+            MUST(t, s, tier != 6);
         if (v->published && !v->publish)
             check_open_withdrawal(t, s, i);
     }
-    if (ps->decision.tier >= 4 && !v->fallback)
+    if (placed && tier >= 4 && !v->fallback && !is_barred(v))
         MUST(t, s, v->healthy != TRI_FALSE || !v->never_up);
     if (sh->off)
         MUST(t, s, !v->publish);
-    if (ps->damping && v->publish && !v->published && v->healthy == TRI_TRUE &&
-        well_ms < plan_damp_wait_ms(v->memory->damp))
-        MUST(t, s, ps->decision.tier == (v->fallback ? 5 : 4));
+    if (sh->returning && v->return_after_ms > wait_ms)
+        wait_ms = v->return_after_ms;
+    if (v->publish && !v->published && v->healthy == TRI_TRUE &&
+        well_ms < wait_ms)
+        MUST(t, s,
+             tier == (v->fallback ? 5 : 4) || (tier == 6 && is_barred(v)));
+    if ((v->maintenance || is_barred(v)) && v->publish &&
+        ps->hold == PLAN_FREE && !v->reclaim_held)
+        MUST(t, s, tier >= 6 || (v->published && tier == 0));
 }
 
 static void check_brake(struct trial *t)
@@ -288,10 +347,11 @@ static void check_plan(struct trial *t)
         size_t changes = 0;
 
         for (size_t i = 0; i < ps->nvalues; i++)
-            changes += ps->values[i].publish != ps->values[i].published;
+            changes += plan_is_change(&ps->values[i]);
         MUST(t, s, changes == ps->nchanges);
         MUST(t, s, ps->hold == PLAN_FREE || changes == 0);
         MUST(t, s, !t->w.blind || changes == 0);
+        MUST(t, s, !t->w.s[s].frozen || changes == 0);
         MUST(t, s, !t->w.learning || changes == 0);
         if (t->w.s[s].unseen) {
             MUST(t, s, ps->hold == PLAN_UNSEEN);
@@ -350,6 +410,11 @@ static void mirror_values(struct pw_set *s)
     }
 }
 
+static bool takes_all(const struct pw_set *s)
+{
+    return s->order == SPEC_ALL && s->take == 0 && s->type != SPEC_CNAME;
+}
+
 /* The same state and the same world give the same plan; where nothing is
  * held by the brake the order of sets is of no matter, and where a set takes
  * all, neither is the order of its values. before: as it was before the plan
@@ -367,13 +432,12 @@ static void check_same(struct trial *t, const struct pw *before)
     other = *before;
     for (size_t s = 0; s < other.n; s++) {
         other.s[s] = before->s[other.n - 1 - s];
-        if (other.s[s].order == SPEC_ALL && other.s[s].take == 0)
+        if (takes_all(&other.s[s]))
             mirror_values(&other.s[s]);
     }
     pw_plan(&other);
     for (size_t s = 0; s < t->w.n; s++)
-        same_plan(t, &other, s, t->w.n - 1 - s,
-                  t->w.s[s].order == SPEC_ALL && t->w.s[s].take == 0);
+        same_plan(t, &other, s, t->w.n - 1 - s, takes_all(&t->w.s[s]));
 }
 
 /* Right after a round in which every write went well there is nothing more
@@ -409,6 +473,21 @@ static void lose_state(struct trial *t)
     t->nall = t->nfree = 0;
 }
 
+/* The operator, and what judge says of data centres and drCond. */
+static void operate(struct rng *r, struct pw_value *v, struct shadow *sh)
+{
+    if (rng_percent(r, 3))
+        v->maintenance = !v->maintenance;
+    if (rng_percent(r, 2) && !v->fallback)
+        v->away = !v->away;
+    if (v->class == DECIDE_DR && rng_percent(r, 10))
+        v->dr_cond = (enum tri)rng_below(r, 3);
+    if (rng_percent(r, 3)) {
+        plan_readmit(&v->memory);
+        v->away = sh->off = sh->returning = false;
+    }
+}
+
 /* What happens between two rounds. */
 static void happen(struct trial *t)
 {
@@ -426,6 +505,7 @@ static void happen(struct trial *t)
         struct pw_set *set = &w->s[s];
 
         set->unseen = rng_percent(r, 4);
+        set->frozen = rng_percent(r, 3);
         if (rng_percent(r, 3))
             random_order(r, set);
         for (size_t i = 0; i < set->n; i++) {
@@ -439,6 +519,7 @@ static void happen(struct trial *t)
             v->write =
                 rng_percent(r, 92) ? PW_DONE : (enum pw_write)rng_below(r, 4);
             v->dropped = v->dropped || rng_percent(r, 1);
+            operate(r, v, &t->v[s][i]);
         }
     }
 }
@@ -462,13 +543,20 @@ static void watch(struct trial *t)
                 sh->off = true;
             if (v->published || v->healthy == TRI_FALSE)
                 sh->off = false;
-            if (v->healthy == TRI_FALSE)
+            if (v->healthy == TRI_FALSE && !v->maintenance)
+                sh->returning = true;
+            else if (v->published)
+                sh->returning = false;
+            if (v->maintenance)
+                ;
+            else if (v->healthy == TRI_FALSE)
                 sh->healthy_since_ms = 0;
             else if (v->healthy == TRI_TRUE && sh->healthy_since_ms == 0)
                 sh->healthy_since_ms = t->w.now_ms;
             sh->seen = true;
             sh->was_on = v->published;
-            sh->uncertain = false;
+            /* Held: still to be made sure of. */
+            sh->uncertain = v->memory->uncertain;
             sh->put_in = v->memory->put_in;
         }
 }
@@ -494,12 +582,12 @@ static void on_written(struct trial *t, size_t s, size_t i)
     const struct pw_value *at = &t->w.s[s].v[i];
     struct shadow *sh = &t->v[s][i];
 
-    if (v->publish == v->published)
+    if (!plan_is_change(v))
         return;
     t->clean = t->clean && at->write == PW_DONE && at->on == v->publish;
     sh->uncertain = at->memory.uncertain;
     sh->was_on = at->on;
-    if (at->write != PW_DONE || at->on != v->publish)
+    if (v->publish == v->published || at->write != PW_DONE || at->on != v->publish)
         return;
     sh->changed_ms = t->w.now_ms;
     sh->switches++;
@@ -550,7 +638,7 @@ static void check_quiet(struct trial *t)
 
     t->w.blind = t->w.learning = false;
     for (size_t s = 0; s < t->w.n; s++) {
-        t->w.s[s].unseen = false;
+        t->w.s[s].unseen = t->w.s[s].frozen = false;
         for (size_t i = 0; i < t->w.s[s].n; i++) {
             t->w.s[s].v[i].write = PW_DONE;
             t->v[s][i].switches = 0;
