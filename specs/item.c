@@ -118,8 +118,11 @@ static int read_data(struct spec_reader *r, const struct spec_value *v,
     if (type >= 0 && type != (int64_t)item->rec.type)
         return spec_member_error(r, v, "data that fits type %s",
                                  spec_type_name((enum spec_type)type));
-    item->rec.data =
-        arena_strdup(r->arena, addr_format(&item->rec.addr, canon));
+    /* What addr_parse takes as IPv4 is canonical. */
+    item->rec.data = item->rec.addr.family == 4
+                         ? text
+                         : arena_strdup(r->arena,
+                                        addr_format(&item->rec.addr, canon));
     return 0;
 }
 

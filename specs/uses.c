@@ -1,5 +1,6 @@
 #include "specs/check.h"
 #include "specs/sets.h"
+#include "specs/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,9 @@ struct target {
 
 struct uses {
     struct spec_reader *r;
-    const struct spec *s;
     const struct spec_record *rec;
     struct target *targets;
     size_t n, cap;
-    size_t *seen; /* of a scenario: the record that walked it last, from 1 */
-    size_t record;
 };
 
 static void add_target(struct uses *u, const struct spec_check *c,
@@ -36,8 +34,9 @@ static void add_target(struct uses *u, const struct spec_check *c,
 }
 
 /* rec NULL: of a dc. */
-static int use_check(struct uses *u, const struct spec_check *c)
+static int use_check(void *arg, const struct spec_check *c)
 {
+    struct uses *u = arg;
     const struct spec_record *rec = u->rec;
 
     if (rec != NULL && rec->name[0] == '*' && spec_check_wants_host(c)) {
@@ -61,61 +60,31 @@ static int use_check(struct uses *u, const struct spec_check *c)
     return 0;
 }
 
-/* Depth: that of scenarios (SPEC_NAMED_DEPTH_MAX) times that of a text. */
-static int use_cond(struct uses *u, const struct spec_cond *c)
-{
-    if (c->kind == SPEC_COND_CHECK)
-        return use_check(u, &u->s->checks[c->ref]);
-    if (c->kind == SPEC_COND_SCENARIO) {
-        if (u->seen[c->ref] == u->record)
-            return 0;
-        u->seen[c->ref] = u->record;
-        return use_cond(u, &u->s->scenarios[c->ref].cond);
-    }
-    for (size_t i = 0; i < c->n; i++)
-        if (use_cond(u, &c->of[i]) != 0)
-            return -1;
-    return 0;
-}
-
-static int use_record(struct uses *u, const struct spec_record *rec)
+static int use_record(struct uses *u, struct spec_walk *w,
+                      const struct spec_record *rec)
 {
     u->rec = rec;
-    u->record++;
-    for (size_t i = 0; i < rec->nchecks; i++)
-        if (use_check(u, &u->s->checks[rec->checks[i]]) != 0)
-            return -1;
-    if (rec->when != NULL && use_cond(u, rec->when) != 0)
-        return -1;
-    return rec->dr_cond != NULL ? use_cond(u, rec->dr_cond) : 0;
+    return spec_walk_record(w, rec);
 }
 
-static int use_all(struct uses *u)
+static int use_all(struct uses *u, struct spec_walk *w)
 {
-    const struct spec *s = u->s;
+    const struct spec *s = w->spec;
 
     for (size_t i = 0; i < s->nsets; i++) {
         const struct spec_set *set = &s->sets[i];
 
         for (size_t k = 0; k < set->nrecords; k++)
-            if (use_record(u, &set->records[k]) != 0)
+            if (use_record(u, w, &set->records[k]) != 0)
                 return -1;
         for (size_t k = 0; k < set->nfallback; k++)
-            if (use_record(u, &set->fallback[k]) != 0)
+            if (use_record(u, w, &set->fallback[k]) != 0)
                 return -1;
     }
     u->rec = NULL;
-    u->record++;
-    for (size_t i = 0; i < s->ndcs; i++) {
-        const struct spec_dc *dc = &s->dcs[i];
-
-        for (int d = 0; d < SPEC_NDIMENSIONS; d++)
-            for (size_t k = 0; k < dc->dims[d].n; k++)
-                if (use_check(u, &s->checks[dc->dims[d].checks[k]]) != 0)
-                    return -1;
-        if (dc->fresh != NULL && use_cond(u, dc->fresh) != 0)
+    for (size_t i = 0; i < s->ndcs; i++)
+        if (spec_walk_dc(w, i) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -154,14 +123,15 @@ static int check_limit(struct uses *u)
 
 int spec_sets_check_uses(struct spec_reader *r, const struct spec *s)
 {
-    struct uses u = {.r = r, .s = s};
+    struct uses u = {.r = r};
+    struct spec_walk w = {.spec = s, .visit = use_check, .arg = &u};
     int rc;
 
-    u.seen = mem_array(s->nscenarios, sizeof *u.seen);
-    rc = use_all(&u);
+    spec_walk_init(&w);
+    rc = use_all(&u, &w);
     if (rc == 0)
         rc = check_limit(&u);
     free(u.targets);
-    free(u.seen);
+    spec_walk_fini(&w);
     return rc;
 }
