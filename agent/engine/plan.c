@@ -277,6 +277,10 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 {
     if (!set->observed)
         set->hold = PLAN_UNSEEN;
+    else if (set->unmapped)
+        set->hold = PLAN_VIEW;
+    else if (set->foreign && count_changes(set) > 0)
+        set->hold = PLAN_FOREIGN;
     else if (set->frozen)
         set->hold = PLAN_FROZEN;
     else if (zone->blind)
@@ -542,6 +546,11 @@ static const char *maintenance_reason(enum decide_rule rule)
 const char *plan_reason(const struct plan_set *set)
 {
     switch (set->hold) {
+    case PLAN_VIEW:
+        return "held: the agent's file says nothing about its view";
+    case PLAN_FOREIGN:
+        return "held: a CNAME that the spec does not name stands there, and a "
+               "name has one at most";
     case PLAN_FROZEN:
         return "held: frozen by the operator";
     case PLAN_BLIND:

@@ -52,6 +52,8 @@ struct plan_value {
 
 enum plan_hold {
     PLAN_FREE,
+    PLAN_VIEW,     /* no audience in the agent's file for its view */
+    PLAN_FOREIGN,  /* a CNAME of somebody else stands at the name */
     PLAN_FROZEN,   /* by the operator */
     PLAN_BLIND,    /* no anchor answers */
     PLAN_ALONE,    /* no check at all is up: more failures are awaited */
@@ -67,8 +69,11 @@ struct plan_set {
     uint32_t take;
     enum spec_all_down all_down;
     bool damping;
-    bool frozen;               /* the operator wants no writes */
-    bool observed;             /* the provider's records were read */
+    const char *view; /* NULL: none */
+    bool unmapped;    /* its view means nothing to the agent */
+    bool foreign;     /* CNAME: a value that is not in the spec is published */
+    bool frozen;      /* the operator wants no writes */
+    bool observed;    /* the provider's records were read */
     struct plan_value *values; /* chain order; the fallback, then dropped
                                   ones, after the records */
     size_t nvalues;

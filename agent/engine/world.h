@@ -31,6 +31,7 @@ struct world_set {
     const struct spec_claim *claim;
     size_t spec;                /* index into world.specs */
     struct world_value *values; /* as plan.values */
+    const char *type_text;      /* "A", "A eu" in a view: the state's key */
     struct state_set *row;
     struct plan_set *plan;
     bool judged; /* is in world.judged */

@@ -11,6 +11,7 @@ struct build {
     struct world *w;
     const struct probe_limits *limits;
     const struct world_events *ev;
+    bool every_view;
     int64_t now_ms;
     struct { /* check and spec that belong together */
         size_t check, spec;
@@ -156,6 +157,14 @@ static void build_spec(struct build *b, size_t i, const struct spec *s)
 
 /* --- sets ----------------------------------------------------------------- */
 
+/* "A", or "A eu" in a view: sets of one name and type are told apart. */
+static const char *type_text(struct arena *a, const struct spec_set *set)
+{
+    if (set->view == NULL)
+        return spec_type_name(set->type);
+    return arena_printf(a, "%s %s", spec_type_name(set->type), set->view);
+}
+
 /* What is remembered of a set and no longer in its spec. */
 struct dropped {
     const char **data;
@@ -173,8 +182,8 @@ static struct plan_value *add_value(struct world *w, struct world_set *set,
         if (strcmp(ps->values[k].data, data) == 0)
             pv->twin = k + 1;
     ps->nvalues++;
-    wv->row = state_value_get(w->state, w->zone, ps->name,
-                              spec_type_name(ps->type), data);
+    wv->row =
+        state_value_get(w->state, w->zone, ps->name, set->type_text, data);
     wv->plan = pv;
     wv->place = -1;
     pv->memory = &wv->row->memory;
@@ -270,8 +279,10 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped)
     ws->claim = claim;
     ws->plan = ps;
     ws->values = arena_array(w->arena, n, sizeof *ws->values);
-    ws->row =
-        state_set_get(w->state, w->zone, set->name, spec_type_name(set->type));
+    ws->type_text = type_text(w->arena, set);
+    ws->row = state_set_get(w->state, w->zone, set->name, ws->type_text);
+    ps->view = set->view;
+    ps->unmapped = set->view != NULL && !b->every_view;
     ps->name = set->name;
     ps->type = set->type;
     ps->order = set->order;
@@ -317,6 +328,20 @@ static bool split(char *text, const char **name, const char **type,
     return true;
 }
 
+static int compare_type(const char *type, const struct spec_set *set)
+{
+    const char *have = spec_type_name(set->type);
+    size_t n = strcspn(type, " ");
+    int c = strncmp(type, have, n);
+
+    if (c == 0)
+        c = (int)(have[n] == '\0') - 1;
+    if (c != 0)
+        return c;
+    return strcmp(type[n] == ' ' ? type + n + 1 : "",
+                  set->view != NULL ? set->view : "");
+}
+
 static long find_claim(const struct world *w, const char *name,
                        const char *type)
 {
@@ -326,7 +351,7 @@ static long find_claim(const struct world *w, const char *name,
         int c = name_compare(name, set->name);
 
         if (c == 0)
-            c = strcmp(type, spec_type_name(set->type));
+            c = compare_type(type, set);
         if (c == 0)
             return (long)mid;
         if (c < 0)
@@ -421,7 +446,11 @@ struct world *world_new(struct arena *arena, const char *zone,
                         int64_t now_ms, const struct world_events *ev)
 {
     struct world *w = arena_alloc(arena, sizeof *w);
-    struct build b = {.w = w, .limits = limits, .ev = ev, .now_ms = now_ms};
+    struct build b = {.w = w,
+                      .limits = limits,
+                      .ev = ev,
+                      .every_view = limits == NULL,
+                      .now_ms = now_ms};
     struct dropped *dropped;
 
     w->zone = zone;
