@@ -233,37 +233,49 @@ static bool others_serve(const struct spec *s, size_t dc, const bool *published)
     return false;
 }
 
+/* Time in maintenance does not count. What was seen at the last look holds
+ * until this one: a spec is judged when something has changed, not at a
+ * pace. */
 static void count_absence(struct judge *j, size_t i, const bool *published)
 {
     struct judge_dc_memory *m = &j->memory->dcs[i];
     const struct spec_dc *dc = &j->s->dcs[i];
-    struct judge_dc *now = &j->dcs[i];
+    const struct judge_dc *now = &j->dcs[i];
     int64_t t = j->env->now_ms;
 
-    if (now->maintenance) {
-        /* Time in maintenance does not count. */
-        if (m->out_since_ms != 0 && m->last_ms != 0)
-            m->out_since_ms += t - m->last_ms;
-    } else if (now->in_service == TRI_FALSE) {
-        if (m->out_since_ms == 0)
-            m->out_since_ms = t != 0 ? t : 1;
-        m->other_published =
-            m->other_published || others_serve(j->s, i, published);
-    } else if (now->in_service == TRI_TRUE && m->out_since_ms != 0) {
-        if (dc->only_new_ms >= 0 && t - m->out_since_ms > dc->only_new_ms &&
-            m->other_published)
-            m->barred = true;
+    if (m->maintained && m->out_since_ms != 0)
+        m->out_since_ms += t - m->last_ms;
+    m->maintained = now->maintenance;
+    m->last_ms = t != 0 ? t : 1;
+    if (now->maintenance || now->in_service == TRI_UNKNOWN)
+        return;
+    if (now->in_service == TRI_FALSE && m->out_since_ms == 0)
+        m->out_since_ms = m->last_ms;
+    m->other_published =
+        m->out_since_ms != 0 &&
+        (m->other_published || others_serve(j->s, i, published));
+    if (now->in_service == TRI_TRUE && m->out_since_ms != 0) {
+        m->barred = m->barred || (dc->only_new_ms >= 0 &&
+                                  t - m->out_since_ms > dc->only_new_ms &&
+                                  m->other_published);
         m->out_since_ms = 0;
         m->other_published = false;
     }
-    m->last_ms = t != 0 ? t : 1;
 }
 
-static bool is_fresh(struct judge *j, const struct spec_dc *dc, long place)
+/* One record of the data centre at which `fresh` is true proves it for all,
+ * before any of them is judged. */
+static void let_in_fresh(struct judge *j, const struct spec_record *rec,
+                         long place)
 {
     const struct at at = {place, false};
+    const struct spec_dc *dc;
 
-    return dc->fresh != NULL && cond_truth(j, dc->fresh, &at) == TRI_TRUE;
+    if (rec->dc < 0 || !j->memory->dcs[rec->dc].barred)
+        return;
+    dc = &j->s->dcs[rec->dc];
+    if (dc->fresh != NULL && cond_truth(j, dc->fresh, &at) == TRI_TRUE)
+        j->memory->dcs[rec->dc].barred = false;
 }
 
 /* --- records ----------------------------------------------------------------
@@ -363,12 +375,8 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
     out->healthy = record_truth(j, rec, place, false);
     judge_dr(j, rec, place, out);
     if (rec->dc >= 0) {
-        const struct spec_dc *dc = &j->s->dcs[rec->dc];
-
         out->maintenance = dcs[rec->dc].maintenance;
-        out->passive = dc->no_response;
-        if (j->memory->dcs[rec->dc].barred && is_fresh(j, dc, place))
-            j->memory->dcs[rec->dc].barred = false;
+        out->passive = j->s->dcs[rec->dc].no_response;
         out->barred = j->memory->dcs[rec->dc].barred;
     }
     if (out->healthy == TRI_UNKNOWN) {
@@ -401,27 +409,41 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
 /* --- the whole --------------------------------------------------------------
  */
 
+/* Record number place, in judge order. */
+static const struct spec_record *record_at(const struct spec_set **set,
+                                           size_t *k)
+{
+    while (*k >= (*set)->nrecords + (*set)->nfallback) {
+        *k = 0;
+        (*set)++;
+    }
+    (*k)++;
+    return *k <= (*set)->nrecords
+               ? &(*set)->records[*k - 1]
+               : &(*set)->fallback[*k - 1 - (*set)->nrecords];
+}
+
 void judge_spec(const struct spec *s, const struct judge_env *env,
                 struct judge_memory *memory, const bool *published,
                 struct judge_dc *dcs, struct judge_record *records)
 {
     struct judge j = {s, env, memory, dcs, true};
     struct judge_dc *strict = mem_array(s->ndcs, sizeof *strict);
-    long place = 0;
+    long n = (long)judge_nrecords(s);
+    const struct spec_set *set = s->sets;
+    size_t k = 0;
 
     for (size_t i = 0; i < s->ndcs; i++) {
         judge_dc(&j, i, false, &dcs[i]);
         judge_dc(&j, i, true, &strict[i]);
         count_absence(&j, i, published);
     }
-    for (size_t i = 0; i < s->nsets; i++) {
-        const struct spec_set *set = &s->sets[i];
-
-        for (size_t k = 0; k < set->nrecords; k++, place++)
-            judge_one(&j, strict, &set->records[k], place, &records[place]);
-        for (size_t k = 0; k < set->nfallback; k++, place++)
-            judge_one(&j, strict, &set->fallback[k], place, &records[place]);
-    }
+    for (long place = 0; place < n; place++)
+        let_in_fresh(&j, record_at(&set, &k), place);
+    set = s->sets;
+    k = 0;
+    for (long place = 0; place < n; place++)
+        judge_one(&j, strict, record_at(&set, &k), place, &records[place]);
     for (size_t i = 0; i < s->ndcs; i++)
         dcs[i].barred = memory->dcs[i].barred;
     free(strict);

@@ -44,6 +44,7 @@ struct judge_env {
 struct judge_dc_memory {
     int64_t out_since_ms; /* out of service, maintenance not counted; 0 */
     int64_t last_ms;      /* last look, to leave maintenance time out */
+    bool maintained;      /* it was in maintenance then */
     bool other_published; /* another DC was published meanwhile */
     bool barred;          /* onlyNew: back, and not yet let in */
 };

@@ -60,17 +60,19 @@ static bool next_entry(const char **text, struct entry *e)
 {
     while (**text != '\0') {
         const char *at = *text;
-        int other = 0, barred = 0;
+        int other = 0, barred = 0, maintained = 0;
 
         e->name = at;
         e->len = strcspn(at, " ;");
         *text += strcspn(at, ";");
         *text += **text == ';';
-        if (sscanf(at + e->len, " %" SCNd64 " %" SCNd64 " %d %d",
-                   &e->m.out_since_ms, &e->m.last_ms, &other, &barred) != 4)
+        if (sscanf(at + e->len, " %" SCNd64 " %" SCNd64 " %d %d %d",
+                   &e->m.out_since_ms, &e->m.last_ms, &other, &barred,
+                   &maintained) != 5)
             continue;
         e->m.other_published = other != 0;
         e->m.barred = barred != 0;
+        e->m.maintained = maintained != 0;
         return true;
     }
     return false;
@@ -79,8 +81,9 @@ static bool next_entry(const char **text, struct entry *e)
 static void write_entry(struct buf *b, const char *name, size_t len,
                         const struct judge_dc_memory *m)
 {
-    buf_printf(b, "%.*s %" PRId64 " %" PRId64 " %d %d;", (int)len, name,
-               m->out_since_ms, m->last_ms, m->other_published, m->barred);
+    buf_printf(b, "%.*s %" PRId64 " %" PRId64 " %d %d %d;", (int)len, name,
+               m->out_since_ms, m->last_ms, m->other_published, m->barred,
+               m->maintained);
 }
 
 static void read_dcs(const char *text, const struct spec *s,

@@ -62,7 +62,7 @@ struct state_judge {
     char *key;   /* "zone|owner" */
     char *print; /* of the spec that the truth belongs to */
     char *truth; /* one digit a slot of judge_memory: 0 unknown, 1, 2 true */
-    char *dcs;   /* "name out_since_ms last_ms other barred;…" */
+    char *dcs;   /* "name out_since_ms last_ms other barred maintained;…" */
     bool used;
     UT_hash_handle hh;
 };
