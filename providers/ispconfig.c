@@ -111,6 +111,7 @@ static int isp_open(const struct provider_env *env,
     struct ispconfig *p = mem_alloc(sizeof *p);
 
     p->base.ops = &provider_ispconfig;
+    p->env = *env;
     p->loop = env->loop;
     p->http = env->http;
     if (read_options(p, cfg, e) != 0) {

@@ -40,6 +40,7 @@ struct isp_call;
 
 struct ispconfig {
     struct provider base; /* first */
+    struct provider_env env;
     struct loop *loop;
     struct http *http;
     char *title, *url, *user, *password, *ca_file, *pin;

@@ -105,6 +105,30 @@ static int post(struct ispconfig *p, const struct post *what, http_cb *cb,
 
 /* ---- login --------------------------------------------------------------- */
 
+/* Tells other login data from these; too short to be of use to anybody who
+ * reads it. source: FNV-1a, folded to 16 bits */
+static uint32_t login_print(const struct ispconfig *p)
+{
+    const char *const parts[] = {p->url, p->user, p->password};
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const char *c = parts[i];
+
+        do
+            h = (h ^ (unsigned char)*c) * 16777619u;
+        while (*c++ != '\0');
+    }
+    return (h >> 16) ^ (h & 0xffff);
+}
+
+/* An earlier run was refused. */
+static bool is_stopped(const struct ispconfig *p, struct err *e)
+{
+    return p->env.stopped != NULL &&
+           p->env.stopped(p->env.arg, p->title, login_print(p), e);
+}
+
 static void stop_for(struct ispconfig *p, int64_t ms, const struct err *e)
 {
     p->refused = *e;
@@ -157,6 +181,9 @@ static void on_login(void *arg, const struct http_response *h)
             stop_for(p, STOP_MS, &r.err);
         else if (r.was_sent)
             stop_for(p, REST_MS, &r.err);
+        /* The one refusal that counts towards the lock-out. */
+        if (strcmp(r.fault, "login_failed") == 0 && p->env.stop != NULL)
+            p->env.stop(p->env.arg, p->title, login_print(p), STOP_MS, &r.err);
         /* The next login may try the other family. */
         p->ip_family = 0;
         /* A login whose answer was lost changed nothing that matters. */
@@ -251,6 +278,10 @@ static void call_start(struct isp_call *c)
         return;
     }
     p->refused.code = ERR_NONE;
+    if (p->session == ISP_NO_SESSION && is_stopped(p, &e)) {
+        call_fail(c, &e);
+        return;
+    }
     if (p->session == ISP_LOGGED_IN &&
         clock_mono_ms() - p->login_at_ms >= SESSION_MS) {
         p->session = ISP_NO_SESSION;

@@ -145,6 +145,15 @@ struct provider_env {
     /* The serial that the zone's authoritative servers serve now. */
     void (*served_serial)(void *arg, const char *zone, provider_serial_cb *cb,
                           void *cb_arg);
+    /* A login that was refused is not tried again for a while, by later runs
+     * neither: many servers lock an address out that keeps trying. May be
+     * NULL. provider: its name in the configuration; print: of the login's
+     * data, so that corrected data are tried at once; e: what was said
+     * stopped: returns whether that time is not over, with e set as it was */
+    void (*stop)(void *arg, const char *provider, uint32_t print, int64_t ms,
+                 const struct err *e);
+    bool (*stopped)(void *arg, const char *provider, uint32_t print,
+                    struct err *e);
     void *arg;
 };
 

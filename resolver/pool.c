@@ -22,6 +22,10 @@
  * queries with it at a time: so often a query is sent again for that. */
 enum { RESENDS = POOL_IN_FLIGHT / 2 };
 
+/* A server that let a query time out while others answer is not asked again
+ * for so long: each further question would cost as much. */
+#define SILENT_MS 30000
+
 struct query {
     struct server *server;
     char name[NAME_SIZE];
@@ -47,6 +51,7 @@ struct server {
     bool plain;                  /* does not know EDNS */
     unsigned in_flight;
     uint64_t answers[2]; /* so far, over UDP and over TCP */
+    int64_t silent_until_ms;
     struct query *waiting;
     struct server *prev, *next;
 };
@@ -202,6 +207,28 @@ static struct server *server_of(struct pool *p, const struct addr *addr)
     return s;
 }
 
+static bool others_answer(const struct server *s)
+{
+    const struct server *o;
+
+    DL_FOREACH(s->pool->servers, o)
+    if (o != s && o->answers[0] + o->answers[1] > 0)
+        return true;
+    return false;
+}
+
+/* With nobody else to turn to it is asked all the same. */
+static bool is_silent(const struct server *s, struct err *e)
+{
+    char who[ADDR_TEXT_SIZE];
+
+    if (s->silent_until_ms <= clock_mono_ms() || !others_answer(s))
+        return false;
+    (void)err_set(e, ERR_RETRY, "%s timed out a moment ago",
+                  addr_format_port(&s->addr, who));
+    return true;
+}
+
 void pool_ask(struct pool *p, const struct addr *server,
               const struct pool_question *question, pool_cb *cb, void *arg)
 {
@@ -215,7 +242,8 @@ void pool_ask(struct pool *p, const struct addr *server,
     q->edns = true;
     q->cb = cb;
     q->arg = arg;
-    if (name_canon(question->name, q->name, &q->err) != 0) {
+    if (name_canon(question->name, q->name, &q->err) != 0 ||
+        is_silent(s, &q->err)) {
         finish(q);
         return;
     }
@@ -297,6 +325,7 @@ static void give_up_waiting(const struct query *q)
     if (q->status != ARES_ETIMEOUT || q->kind == CHANNEL_TCP ||
         *answers_of(q) > q->answers_before)
         return;
+    s->silent_until_ms = clock_mono_ms() + SILENT_MS;
     while (s->waiting != NULL) {
         struct query *w = s->waiting;
 

@@ -290,5 +290,9 @@ int spec_cond_read(struct spec_reader *r, const struct spec_value *v,
     if (v->type != SPEC_VALUE_ARRAY)
         return read_part(r, v, out);
     out->kind = SPEC_COND_ANY;
-    return read_parts(r, v, read_all, out);
+    if (read_parts(r, v, read_all, out) != 0)
+        return -1;
+    if (out->kind == SPEC_COND_ALL)
+        out->text = arena_printf(r->arena, "[%s]", out->text);
+    return 0;
 }

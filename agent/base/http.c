@@ -236,6 +236,12 @@ static void describe(struct call *c, struct err *e)
 {
     long sent = 0;
 
+    /* One text for one fault: which of the two it is, is chance. */
+    if (c->code == CURLE_SSL_CONNECT_ERROR &&
+        (strstr(c->detail, "SYSCALL") != NULL ||
+         strstr(c->detail, "reset by peer") != NULL))
+        (void)snprintf(c->detail, sizeof c->detail,
+                       "the connection was closed during the TLS handshake");
     if (c->detail[0] == '\0')
         (void)snprintf(c->detail, sizeof c->detail, "%s",
                        curl_easy_strerror(c->code));
@@ -303,6 +309,17 @@ static void call_ended(struct call *c, CURLcode code)
 {
     c->code = code;
     c->deliver = loop_timer_start(c->h->loop, 0, deliver, c);
+}
+
+void http_give_up(struct http *h)
+{
+    for (struct call *c = h->calls; c != NULL; c = c->next) {
+        if (c->deliver != NULL)
+            continue;
+        (void)curl_multi_remove_handle(h->multi, c->easy);
+        (void)snprintf(c->detail, sizeof c->detail, "no answer in time");
+        call_ended(c, CURLE_ABORTED_BY_CALLBACK);
+    }
 }
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)

@@ -57,6 +57,9 @@ typedef void http_cb(void *arg, const struct http_response *r);
 struct http *http_new(struct loop *l) __attribute__((returns_nonnull));
 /* Open calls are dropped without cb. Not from inside a cb. */
 void http_free(struct http *h);
+/* Ends every open call; each gets its cb, later, with err set. Not from inside
+ * a cb. */
+void http_give_up(struct http *h);
 /* Copies what it needs of req; calls cb once, later.
  * source: libcurl-multi(3), CURLMOPT_SOCKETFUNCTION(3) */
 void http_send(struct http *h, const struct http_request *req, http_cb *cb,

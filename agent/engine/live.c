@@ -165,8 +165,7 @@ void live_after_override(struct live *l, int64_t now_ms)
         activate(l, i);
 }
 
-/* --- steps
- * -------------------------------------------------------------------- */
+/* --- steps --------------------------------------------------------------- */
 
 static bool is_pending(const struct plan_set *ps)
 {
@@ -274,8 +273,7 @@ bool live_holds(const struct live *l, enum plan_hold hold)
     return l->held[hold] > 0;
 }
 
-/* --- carried out
- * ---------------------------------------------------------------- */
+/* --- carried out --------------------------------------------------------- */
 
 static void remember_withdrawal(struct state_zone *row, int64_t now_ms)
 {

@@ -209,8 +209,10 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     for (size_t i = 0; i < set->nvalues; i++) {
         struct plan_value *v = &set->values[i];
 
-        look_at_hands(v);
-        look_at_health(set, v, now_ms);
+        if (v->twin == 0) { /* twins share one memory: one look */
+            look_at_hands(v);
+            look_at_health(set, v, now_ms);
+        }
         if (v->dropped)
             continue;
         d[n++] = describe(set, v, now_ms);

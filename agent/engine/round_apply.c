@@ -92,6 +92,10 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
     struct plan_set *ps = &z->world->plan.sets[s];
     struct plan_value *v = &ps->values[k];
 
+    if (whole->code != ERR_NONE && v->publish == v->published) {
+        v->memory->uncertain = true; /* nothing new to tell yet */
+        return;
+    }
     if (plan_is_check_withdrawal(v))
         remember_withdrawal(z);
     plan_done(ps, v, z->world->plan.now_ms, false);
@@ -118,7 +122,10 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
     char key[NAME_SIZE + 96];
 
     (void)snprintf(key, sizeof key, "write %s %.60s", ps->name, v->data);
-    v->memory->uncertain = res->state == CHANGE_UNKNOWN;
+    v->memory->uncertain = res->state == CHANGE_UNKNOWN || v->confirm;
+    /* It may have happened: the brake counts it rather twice than never. */
+    if (res->state == CHANGE_UNKNOWN && plan_is_check_withdrawal(v))
+        remember_withdrawal(z);
     round_problem(z->round, z->name, key, "%s (%s) could not be %s: %s%s",
                   ps->name, v->data, v->publish ? "published" : "withdrawn",
                   why,

@@ -113,6 +113,9 @@ static void ask(struct round_owner *o)
 {
     struct round *r = o->zone->round;
 
+    if (o->sent)
+        return;
+    o->sent = true;
     o->outcome = RESOLVER_FAILED;
     (void)err_set(&o->err, ERR_RETRY, "no answer in time");
     round_begin(r);
@@ -175,10 +178,45 @@ static void list_remembered(struct round_zone *z)
             round_owner_get(z, row->key + n + 1)->row = row;
 }
 
+/* --- the NS set of configured servers
+ * ------------------------------------------------ */
+
+/* Its targets' addresses are never managed: one server's answer will do. */
+static void on_ns(void *arg, const struct resolver_answer *answer)
+{
+    struct round_zone *z = arg;
+    struct arena *a = z->round->arena;
+
+    if (answer->outcome == RESOLVER_FOUND && z->ns_names == NULL) {
+        size_t n = 0;
+        const char *const *names =
+            message_targets(answer->message, z->name, MESSAGE_NS, &n);
+
+        z->ns_names = arena_array(a, n, sizeof *z->ns_names);
+        for (size_t i = 0; i < n; i++)
+            z->ns_names[i] = arena_strdup(a, names[i]);
+        z->nns_names = n;
+    }
+    round_end(z->round);
+}
+
+static void ask_ns(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    for (size_t i = 0; i < z->nservers; i++) {
+        round_begin(r);
+        resolver_ask(r->resolver, &z->servers[i], z->name, MESSAGE_NS, on_ns,
+                     z);
+    }
+}
+
 static void discover_zone(struct round_zone *z)
 {
     struct round *r = z->round;
 
+    if (z->cfg->nservers > 0)
+        ask_ns(z);
     z->apex = round_owner_get(z, z->name);
     list_remembered(z);
     for (size_t i = 0; i < z->cfg->nnames; i++)
@@ -198,7 +236,8 @@ static void discover_zone(struct round_zone *z)
         round_begin(r);
         z->provider->ops->list_specs(z->provider, z->name, on_specs, z);
     }
-    ask(z->apex);
+    for (size_t i = 0; i < z->nowners; i++)
+        ask(z->owners[i]);
 }
 
 /* The apex spec's `names`, read before the rest is asked. An apex that cannot
@@ -236,8 +275,7 @@ void round_discover(struct round *r)
             continue;
         list_apex_names(z);
         for (size_t k = 0; k < z->nowners; k++)
-            if (z->owners[k] != z->apex)
-                ask(z->owners[k]);
+            ask(z->owners[k]);
     }
     (void)round_wait(r, round_share(r, 50));
 }

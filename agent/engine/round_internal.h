@@ -19,7 +19,8 @@
 struct round_owner {
     const char *name; /* canonical */
     bool listed;      /* by configuration, apex spec, transfer or provider */
-    bool asked;
+    bool sent;        /* its text is asked for in this round */
+    bool asked;       /* and an answer came */
     enum resolver_outcome outcome;
     struct spec_txt *txts; /* FOUND; in the round's arena */
     size_t ntxts;

@@ -12,11 +12,27 @@ static enum rr_type rr_type_of(enum spec_type t)
     return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
 }
 
+/* A name has one CNAME at most: one that is not ours stays. */
+static bool has_foreign(const struct plan_set *ps, const struct rrset *have)
+{
+    for (size_t i = 0; have != NULL && i < have->n; i++) {
+        bool ours = false;
+
+        for (size_t k = 0; k < ps->nvalues; k++)
+            ours =
+                ours || strcmp(ps->values[k].data, have->values[i].data) == 0;
+        if (!ours && have->values[i].enabled)
+            return true;
+    }
+    return false;
+}
+
 static void take_set(struct plan_set *ps, const struct rrset_list *list)
 {
     const struct rrset *have = rrset_find(list, ps->name, rr_type_of(ps->type));
 
     ps->observed = true;
+    ps->foreign = ps->type == SPEC_CNAME && has_foreign(ps, have);
     for (size_t k = 0; k < ps->nvalues; k++) {
         struct plan_value *v = &ps->values[k];
         const struct rr_value *rv =
@@ -127,7 +143,8 @@ static void report_set(struct round_zone *z, const struct plan_set *ps)
     detail_set(z, ps);
     for (size_t k = 0; k < ps->nvalues; k++)
         problem_of_value(z, ps, &ps->values[k]);
-    if (ps->hold == PLAN_BRAKE || ps->hold == PLAN_LEARNING ||
+    if (ps->hold == PLAN_VIEW || ps->hold == PLAN_FOREIGN ||
+        ps->hold == PLAN_BRAKE || ps->hold == PLAN_LEARNING ||
         ps->hold == PLAN_ALONE) {
         (void)snprintf(key, sizeof key, "hold %s %s", ps->name, type);
         round_problem(z->round, z->name, key, "%s %s %s", ps->name, type,

@@ -20,9 +20,39 @@ static struct round_provider *provider_of(struct round *r,
     return &r->providers[zone->provider - r->cfg->providers];
 }
 
+static void on_stop(void *arg, const char *provider, uint32_t print, int64_t ms,
+                    const struct err *e)
+{
+    struct round *r = arg;
+    struct state_stop *row = state_stop_get(r->state, provider);
+
+    row->until_ms = state_now_ms() + ms;
+    row->print = print;
+    state_text(&row->text, e->msg);
+}
+
+static bool is_stopped(void *arg, const char *provider, uint32_t print,
+                       struct err *e)
+{
+    struct round *r = arg;
+    struct state_stop *row = NULL;
+
+    HASH_FIND_STR(state_stops(r->state), provider, row);
+    if (row == NULL || row->text == NULL || row->print != print ||
+        row->until_ms <= state_now_ms())
+        return false;
+    (void)err_set(e, ERR_AUTH, "%s", row->text);
+    return true;
+}
+
 void round_open_providers(struct round *r)
 {
-    struct provider_env env = {r->loop, r->http, round_served_serial, r};
+    struct provider_env env = {.loop = r->loop,
+                               .http = r->http,
+                               .served_serial = round_served_serial,
+                               .stop = on_stop,
+                               .stopped = is_stopped,
+                               .arg = r};
 
     r->providers =
         arena_array(r->arena, r->cfg->nproviders, sizeof *r->providers);
@@ -41,32 +71,41 @@ void round_open_providers(struct round *r)
     }
 }
 
+struct closing {
+    size_t waiting;
+    bool done;
+};
+
 static void on_closed(void *arg)
 {
-    round_end(arg);
+    struct closing *c = arg;
+
+    c->waiting--;
+    c->done = c->waiting == 0;
 }
 
 void round_close_providers(struct round *r)
 {
+    struct closing *c = arena_alloc(r->arena, sizeof *c);
     int64_t now_ms = clock_mono_ms();
     int64_t until_ms = (now_ms > r->end_ms ? now_ms : r->end_ms) + 1000;
+    bool late = r->waiting > 0 && !loop_wait(r->loop, &r->idle, until_ms);
 
-    /* A call that never came back may still use its instance: then the
-     * process ends without closing, and the session by its own age. */
-    if (r->waiting > 0 && !loop_wait(r->loop, &r->idle, until_ms))
-        return;
     for (size_t i = 0; i < r->cfg->nproviders; i++) {
         struct provider *p = r->providers[i].instance;
 
         if (p == NULL)
             continue;
         r->providers[i].instance = NULL;
-        round_begin(r);
-        p->ops->close(p, on_closed, r);
+        c->waiting++;
+        p->ops->close(p, on_closed, c);
     }
+    /* What is still out ends now, and starts nothing new: it is closing. */
+    if (late)
+        http_give_up(r->http);
     /* Beyond the deadline if need be: a session should be ended. */
-    if (r->waiting > 0)
-        (void)loop_wait(r->loop, &r->idle, clock_mono_ms() + 5000);
+    if (c->waiting > 0)
+        (void)loop_wait(r->loop, &c->done, clock_mono_ms() + 5000);
 }
 
 /* --- zones --------------------------------------------------------------- */
@@ -172,40 +211,22 @@ out:
     round_end(z->round);
 }
 
-static void on_ns(void *arg, const struct resolver_answer *answer)
-{
-    struct round_zone *z = arg;
-    struct arena *a = z->round->arena;
-
-    if (answer->outcome == RESOLVER_FOUND) {
-        size_t n = 0;
-        const char *const *names =
-            message_targets(answer->message, z->name, MESSAGE_NS, &n);
-
-        z->ns_names = arena_array(a, n, sizeof *z->ns_names);
-        for (size_t i = 0; i < n; i++)
-            z->ns_names[i] = arena_strdup(a, names[i]);
-        z->nns_names = n;
-    }
-    round_end(z->round);
-}
-
 static void find_servers(struct round_zone *z)
 {
     struct round *r = z->round;
 
     if (z->failed)
         return;
-    round_begin(r);
     if (z->cfg->nservers == 0) {
+        round_begin(r);
         resolver_find_servers(r->resolver, z->name, r->cfg->trust_ad,
                               on_servers, z);
         return;
     }
+    /* Their NS set is asked together with the specs: round_discover.c. */
     z->servers = arena_array(r->arena, z->cfg->nservers, sizeof *z->servers);
     memcpy(z->servers, z->cfg->servers, z->cfg->nservers * sizeof *z->servers);
     z->nservers = z->cfg->nservers;
-    resolver_ask(r->resolver, &z->servers[0], z->name, MESSAGE_NS, on_ns, z);
 }
 
 void round_find_zones(struct round *r)
@@ -233,25 +254,35 @@ void round_find_zones(struct round *r)
 
 /* --- the served serial --------------------------------------------------- */
 
+/* A server that does not answer must not hold up what the others say. */
+#define SERIAL_PATIENCE_MS 200
+
+/* In the round's arena: some answers may never come. */
 struct serial_job {
     struct round *r;
     struct provider_serial best;
     size_t waiting;
+    struct loop_timer *timer;
+    bool told;
     provider_serial_cb *cb;
     void *cb_arg;
 };
 
-static void serial_done(struct serial_job *job)
+static void serial_tell(void *arg)
 {
-    if (job->waiting > 0)
+    struct serial_job *job = arg;
+
+    job->timer = NULL;
+    if (job->told)
         return;
+    job->told = true;
     job->cb(job->cb_arg, &job->best);
-    free(job);
 }
 
 static void on_serial(void *arg, const struct resolver_answer *answer)
 {
     struct serial_job *job = arg;
+    struct round *r = job->r;
     uint32_t serial = 0;
 
     if (answer->outcome == RESOLVER_FOUND &&
@@ -262,19 +293,22 @@ static void on_serial(void *arg, const struct resolver_answer *answer)
         job->best.known = true;
     }
     job->waiting--;
-    serial_done(job);
-}
-
-static void serial_later(void *arg)
-{
-    serial_done(arg);
+    if (job->told)
+        return;
+    if (job->waiting == 0) {
+        loop_timer_cancel(job->timer);
+        serial_tell(job);
+    } else if (job->best.known && job->timer == NULL) {
+        job->timer =
+            loop_timer_start(r->loop, SERIAL_PATIENCE_MS, serial_tell, job);
+    }
 }
 
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                          void *cb_arg)
 {
     struct round *r = arg;
-    struct serial_job *job = mem_alloc(sizeof *job);
+    struct serial_job *job = arena_alloc(r->arena, sizeof *job);
     struct round_zone *z = NULL;
 
     for (size_t i = 0; i < r->nzones; i++)
@@ -284,7 +318,7 @@ void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
     job->cb = cb;
     job->cb_arg = cb_arg;
     if (z == NULL || z->nservers == 0) {
-        (void)loop_timer_start(r->loop, 0, serial_later, job);
+        job->timer = loop_timer_start(r->loop, 0, serial_tell, job);
         return;
     }
     job->waiting = z->nservers;

@@ -35,6 +35,7 @@ ROW_FN(spec, specs)
 ROW_FN(zone, zones)
 ROW_FN(judge, judges)
 ROW_FN(override, overrides)
+ROW_FN(stop, stops)
 ROW_FN(problem, problems)
 
 int64_t state_now_ms(void)
@@ -125,6 +126,11 @@ void state_text(char **field, const char *text)
 
     free(*field);
     *field = copy;
+}
+
+struct state_stop *state_stop_get(struct state *s, const char *provider)
+{
+    return state_stop_row(s, provider);
 }
 
 bool state_problem(struct state *s, const char *key, bool minor,
@@ -243,6 +249,7 @@ void state_clear(struct state *s)
     CLEAR(zone, zones, (void)0);
     CLEAR(judge, judges, (free(row->print), free(row->truth), free(row->dcs)));
     CLEAR(override, overrides, free(row->user));
+    CLEAR(stop, stops, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);
 }

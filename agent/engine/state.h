@@ -84,6 +84,14 @@ struct state_zone {
     bool used;
     UT_hash_handle hh;
 };
+/* A provider that refused its login, and must not be asked again so soon. */
+struct state_stop {
+    char *key;        /* the provider's name in the configuration */
+    int64_t until_ms; /* engine time */
+    uint32_t print;   /* of the login's data: others may be tried at once */
+    char *text;       /* what the provider said */
+    UT_hash_handle hh;
+};
 struct state_problem {
     char *key; /* what it is about */
     char *text;
@@ -141,6 +149,7 @@ void state_override_set(struct state *s, const char *kind, const char *zone,
 bool state_override_clear(struct state *s, const char *kind, const char *zone,
                           const char *what, int64_t now_ms);
 struct state_zone *state_zone_get(struct state *s, const char *zone);
+struct state_stop *state_stop_get(struct state *s, const char *provider);
 /* A problem stands in this run, with this text. returns true when that is
  * news: it was not there before, or said something else. */
 bool state_problem(struct state *s, const char *key, bool minor,
@@ -157,6 +166,7 @@ struct state_override *state_overrides(struct state *s);
 /* A row that is there, or NULL; not marked as used. */
 struct state_set *state_set_find(struct state *s, const char *zone,
                                  const char *name, const char *type);
+struct state_stop *state_stops(struct state *s);
 struct state_problem *state_problems(struct state *s);
 
 /* Everything of a zone that this run could not look at stays as it is. */

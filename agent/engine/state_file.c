@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/buf.h"
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/engine/state_internal.h"
@@ -100,13 +101,53 @@ static int on_check_row(void *arg, int n, char **cells, char **heads)
     return 0;
 }
 
+/* "dnsf": whose database a file is. source: SQLite "PRAGMA application_id" */
+#define APPLICATION_ID 1684956006
+#define TEXT_OF(x) #x
+#define SQL_OF(x) TEXT_OF(x)
+
+static int query_int(struct state *s, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(s->db, sql, -1, &q, NULL);
+
+    if (rc == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+        *out = sqlite3_column_int64(q, 0);
+    else
+        rc = SQLITE_ERROR;
+    (void)sqlite3_finalize(q);
+    return rc == SQLITE_OK ? 0 : -1;
+}
+
+/* A healthy database of somebody else is left alone, not set aside. */
+static int check_owner(struct state *s, struct err *e)
+{
+    int64_t id = 0, tables = 0;
+
+    if (query_int(s, "PRAGMA application_id", &id) != 0 ||
+        query_int(s, "SELECT count(*) FROM sqlite_master", &tables) != 0)
+        return 0; /* damaged: told later */
+    if (tables > 0 && id != APPLICATION_ID)
+        return err_set(e, ERR_CONFLICT,
+                       "the database of another program; set state in agent "
+                       "to a file of its own");
+    if (tables == 0)
+        (void)sqlite3_exec(s->db,
+                           "PRAGMA application_id=" SQL_OF(APPLICATION_ID),
+                           NULL, NULL, NULL);
+    return 0;
+}
+
 static int prepare_db(struct state *s, struct err *e)
 {
     static const char sql[] = "PRAGMA journal_mode=WAL;"
                               "PRAGMA synchronous=FULL;";
     struct err found = {ERR_NONE, ""};
-    int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    int rc;
 
+    if (check_owner(s, e) != 0)
+        return -1;
+    rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(s->db, "PRAGMA quick_check(1)", on_check_row, &found,
                           NULL);
@@ -198,12 +239,29 @@ static int open_writer(struct state *s, const char *path, struct err *e)
     return rc;
 }
 
+/* source: SQLite "Uniform Resource Identifiers" 3 */
+static char *immutable_uri(const char *path)
+{
+    struct buf b;
+
+    buf_init(&b, 3 * strlen(path) + 32);
+    buf_str(&b, "file:");
+    for (; *path != '\0'; path++) {
+        if (strchr("%?#", *path) != NULL)
+            buf_printf(&b, "%%%02X", (unsigned char)*path);
+        else
+            buf_char(&b, *path);
+    }
+    buf_str(&b, "?immutable=1");
+    return buf_take(&b);
+}
+
 /* A reader that may not write -shm can still read a database that no writer
  * has open: then there is no -wal, and the file does not change. */
 static int open_reader(struct state *s, const char *path, struct err *e)
 {
     char *wal = mem_printf("%s-wal", path), *dir = mem_strdup(path);
-    char *uri = mem_printf("file:%s?immutable=1", path);
+    char *uri = immutable_uri(path);
     int rc;
 
     if (access(path, R_OK) != 0) {

@@ -31,6 +31,8 @@ const char state_schema[] =
     " truth TEXT, dcs TEXT);"
     "CREATE TABLE IF NOT EXISTS overrides(key TEXT PRIMARY KEY, "
     " until_ms INT, since_wall_ms INT, user TEXT);"
+    "CREATE TABLE IF NOT EXISTS stops(key TEXT PRIMARY KEY, until_ms INT, "
+    " print INT, text TEXT);"
     "CREATE TABLE IF NOT EXISTS problems(key TEXT PRIMARY KEY, text TEXT, "
     " since_wall_ms INT);"
     "CREATE TABLE IF NOT EXISTS history(id INTEGER PRIMARY KEY, wall_ms INT, "
@@ -202,6 +204,15 @@ static void load_override(struct state *s, sqlite3_stmt *q)
     r->used = true;
 }
 
+static void load_stop(struct state *s, sqlite3_stmt *q)
+{
+    struct state_stop *r = state_stop_row(s, column_key(q));
+
+    r->until_ms = column_time(s, q, 1);
+    r->print = (uint32_t)sqlite3_column_int64(q, 2);
+    r->text = column_text(q, 3);
+}
+
 static void load_problem(struct state *s, sqlite3_stmt *q)
 {
     struct state_problem *r = state_problem_row(s, column_key(q));
@@ -301,6 +312,7 @@ int state_load(struct state *s, struct err *e)
         {"SELECT key,print,truth,dcs FROM judges", load_judge},
         {"SELECT key,until_ms,since_wall_ms,user FROM overrides",
          load_override},
+        {"SELECT key,until_ms,print,text FROM stops", load_stop},
         {"SELECT key,text,since_wall_ms FROM problems", load_problem},
     };
 

@@ -197,6 +197,23 @@ static int save_overrides(struct state *s, struct writer *w)
     return 0;
 }
 
+static int save_stops(struct state *s, struct writer *w)
+{
+    int64_t now_ms = state_now_ms();
+
+    for (struct state_stop *r = s->stops; r != NULL; r = r->hh.next) {
+        if (r->until_ms <= now_ms)
+            continue;
+        put_text(w, r->key);
+        put_int(w, r->until_ms);
+        put_int(w, r->print);
+        put_text(w, r->text);
+        if (step(w) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int save_problems(struct state *s, struct writer *w)
 {
     for (struct state_problem *r = s->problems; r != NULL; r = r->hh.next) {
@@ -270,6 +287,7 @@ static int save_all(struct state *s)
          save_judges},
         {"DELETE FROM overrides", "INSERT INTO overrides VALUES(?,?,?,?)",
          save_overrides},
+        {"DELETE FROM stops", "INSERT INTO stops VALUES(?,?,?,?)", save_stops},
         {"DELETE FROM problems", "INSERT INTO problems VALUES(?,?,?)",
          save_problems},
         {"DELETE FROM meta", "INSERT INTO meta VALUES(?,?)", save_meta},

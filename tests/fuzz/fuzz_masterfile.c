@@ -1,4 +1,4 @@
-#include "fuzz_main.h"
+#include "tests/fuzz/fuzz_main.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -74,4 +74,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-#include "fuzz_main.h"
+#include "tests/fuzz/fuzz_main.h"

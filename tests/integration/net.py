@@ -134,6 +134,10 @@ class Listener:
             return
         if self._thread is not None:
             self._stop.set()
+            try:
+                self._socket.shutdown(socket.SHUT_RDWR)  # wakes accept()
+            except OSError:
+                pass  # where it does not, accept() has a timeout
             self._thread.join(10)
             self._thread = None
         for c in self._fill:

@@ -306,9 +306,10 @@ def test_read_commands_change_nothing(pair):
 # -- notify -----
 
 
-def notify_script(w, text="cat"):
+def notify_script(w):
+    """Several run at once: each line is one write."""
     path = w.dir / "notify.sh"
-    path.write_text(f"exec >>{w.dir}/told 2>&1\n{text}\necho\n")
+    path.write_text(f"text=$(cat)\nprintf '%s\\n' \"$text\" >>{w.dir}/told\n")
     return f"/bin/sh {path}"
 
 

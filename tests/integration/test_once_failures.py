@@ -2,13 +2,14 @@
 once with its place, and nothing else is held up (design: failure rules)."""
 
 import json
+import socket
 
 import pytest
 
 import servers
 from test_once import KINDS, WWW, back, refused, told
 from world import (  # noqa: F401
-    ZONE, build, pair, records, rows, spec, target, www_rows,
+    ZONE, build, elapsed, pair, records, rows, spec, target, www_rows,
     zone_text,
 )
 
@@ -97,6 +98,36 @@ def test_servfail(build, target):
         got = w.once("--deadline", "10s")
         assert got.returncode == 0, got.stderr
         assert "resolved:" in got.stdout
+
+
+def test_server_that_never_answers(pair):
+    """The deadline holds, and one server that answers is enough."""
+    w, one, _ = pair()
+    w.settle()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as hole:
+        hole.bind(("127.0.0.1", 0))
+        server = f"127.0.0.1:{hole.getsockname()[1]}"
+        w.configure(servers=[server])
+        seconds, got = elapsed(lambda: w.once("--deadline", "2s"))
+        failed(got, "_failover.www.example.org lookup failed")
+        assert seconds < 4
+        w.configure(servers=[server, w.ns.server])
+        one.close()
+        got = w.run("plan", "--deadline", "20s")
+        assert refused(one) in got.stdout
+        assert f"{WWW} A 127.0.0.2 would be withdrawn" in got.stdout
+
+
+def test_targets_that_hang_longer_than_the_deadline(build, target):
+    """What is not known by then keeps its counters; the run ends in time."""
+    one, slow = target("127.0.0.2"), target("127.0.0.3", hang=True)
+    w = build(records=records("www", one, slow), specs={"www": www_rows(
+        one, slow, defaults={"timeout": "30s"})})
+    before = w.files()
+    seconds, got = elapsed(lambda: w.once("--deadline", "1s"))
+    assert got.returncode in (0, 1)
+    assert seconds < 3
+    assert w.files() == before
 
 
 def test_refused_by_the_server(build, target):
@@ -320,6 +351,40 @@ def test_one_bad_zone_does_not_stop_the_others(build, target):
     assert broken.read_text().startswith(text)
 
 
+def test_every_zone_of_a_provider_that_lists_none(build, target):
+    one = target("127.0.0.2")
+    w = build(records=records("www", one), specs={"www": www_rows(one)})
+    w.config.write_text(w.config.read_text()
+                        + 'zone "*" { provider = files }\n')
+    got = w.once()
+    failed(got, "provider files: cannot list zones; name them")
+
+
+def test_zone_file_that_cannot_be_read(pair):
+    """Nothing is switched off because a list could not be had."""
+    w, one, _ = pair()
+    w.settle()
+    w.configure(file=w.dir / "elsewhere" / "{zone}.zone")
+    one.close()
+    before = w.files()
+    got = w.once()
+    failed(got, f"{w.dir}/elsewhere/example.org.zone")
+    assert w.files() == before
+
+
+def test_empty_zone_file_proves_nothing(pair):
+    w, one, _ = pair()
+    w.settle()
+    path = w.dir / "other.zone"
+    path.write_text(zone_text(ZONE, serial=9))
+    w.configure(file=path)
+    one.close()
+    text = path.read_bytes()
+    got = w.once()
+    failed(got, "came back empty", "all sets are held")
+    assert path.read_bytes() == text
+
+
 def test_zone_that_nobody_serves(build, target):
     one, two = target("127.0.0.2"), target("127.0.0.3")
     zones = {z: zone_text(z, records("www", one, two), {
@@ -395,6 +460,13 @@ def test_too_many_targets(build, target):
         *((WWW, f"192.0.2.{i}", 443) for i in range(1, 6)))})
     w.configure(agent="  max-targets = 4")
     failed(w.once(), "_failover.www.example.org", "4", "max-targets")
+
+
+def test_too_many_targets_by_default(build, target):
+    w = build(records=records("www", "192.0.2.1"), specs={"www": rows(
+        *((WWW, f"192.0.{i}.{k}", 443) for i in range(3)
+          for k in range(1, 70)))})
+    failed(w.once(), "_failover.www.example.org", "200", "max-targets")
 
 
 def test_period_below_the_limit(build, target):

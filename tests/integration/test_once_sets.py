@@ -258,21 +258,21 @@ def test_brake(build, target):
     """At most a share of the zone's values in a minute; the rest waits until
     its checks have failed for another period, whole sets."""
     names = [f"n{i}" for i in range(10)]
-    dead = {n: target("127.0.0.2") for n in names}
+    dead = {n: target(f"127.0.1.{i}") for i, n in enumerate(names, 1)}
     alive = target("127.0.0.3")
     defaults = {"requiredFailure": 2, "requiredSuccess": 1,
-                "retryPeriod": "100ms", "accessPeriod": "300ms"}
+                "retryPeriod": "100ms", "accessPeriod": "1s"}
     w = build(
-        records="\n".join(records(n, "127.0.0.2", alive) for n in names),
+        records="\n".join(records(n, dead[n], alive) for n in names),
         specs={"@": json.dumps({"maxChange": "20%", "defaults": defaults}),
                **{n: json.dumps({"records": [
-                   {"data": "127.0.0.2", "check": dead[n].port},
+                   {"data": dead[n].addr, "check": dead[n].port},
                    {"data": "127.0.0.3", "check": alive.port}]})
                    for n in names}})
     w.settle()
     for t in dead.values():
         t.close()
-    seconds, got = elapsed(w.once)
+    got = w.once()
     assert got.returncode in (0, 1)
     gone = [n for n in names if w.values(n) == ["127.0.0.3"]]
     assert len(gone) == 4  # a fifth of 20
@@ -285,7 +285,7 @@ def test_brake(build, target):
         return all(w.values(n) == ["127.0.0.3"] for n in names)
 
     took, _ = elapsed(lambda: until("the held sets", all_gone, 20))
-    assert took >= 0.3
+    assert took >= 0.6
     assert w.once().returncode == 0
 
 

@@ -1,5 +1,5 @@
-"""`once` and `lint` on specs as real name servers serve them: spellings, cuts,
-several documents, discovery. The heavy sweeps of the readers are unit tests."""
+"""`once` and `lint` on specs as real name servers serve them: spellings,
+cuts, several documents, discovery. The heavy sweeps are unit tests."""
 
 import json
 import socket

@@ -1,10 +1,17 @@
 #ifndef TESTS_UNIT_PROPERTY_H
 #define TESTS_UNIT_PROPERTY_H
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <setjmp.h>
 #include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
 
 #include "tests/unit/plan_world.h"
+#include "tests/unit/state_room.h"
 
 /* Random specs and worlds for the property tests, and the tiers of
  * spec-language 4 a second time, straight from its text. */
@@ -215,8 +222,57 @@ static inline struct naive naive_decide(const struct decide_set *set)
     return d;
 }
 
+/* What decide was asked, from a plan. */
+struct described {
+    struct decide_value v[PW_VALUES];
+    size_t at[PW_VALUES]; /* place among the plan's values */
+    struct decide_set set;
+};
+
+static inline void describe(const struct plan_set *ps, struct described *d)
+{
+    size_t n = 0;
+
+    memset(&d->set, 0, sizeof d->set);
+    for (size_t i = 0; i < ps->nvalues; i++) {
+        const struct plan_value *v = &ps->values[i];
+
+        if (v->dropped)
+            continue;
+        d->v[n].healthy = v->healthy;
+        d->v[n].never_up = v->never_up;
+        d->v[n].waiting = v->waiting;
+        d->v[n].held_off = v->memory->held_off;
+        d->v[n].published = v->published;
+        d->at[n++] = i;
+        if (v->fallback)
+            d->set.nfallback++;
+        else
+            d->set.nvalues++;
+    }
+    d->set.order = ps->order;
+    d->set.take = ps->take;
+    d->set.all_down = ps->all_down;
+    d->set.values = d->v;
+    d->set.fallback = d->v + d->set.nvalues;
+}
+
 /* --- random worlds ---------------------------------------------------------
  */
+
+static inline void random_decide_list(struct rng *r, struct decide_value *v,
+                                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        memset(&v[i], 0, sizeof v[i]);
+        v[i].healthy = (enum tri)rng_below(r, 3);
+        v[i].published = rng_percent(r, 50);
+        v[i].never_up = v[i].healthy == TRI_FALSE && rng_percent(r, 30);
+        v[i].waiting = v[i].healthy == TRI_TRUE && rng_percent(r, 30);
+        v[i].held_off =
+            v[i].healthy != TRI_FALSE && !v[i].published && rng_percent(r, 30);
+    }
+}
 
 static inline enum pw_target random_target(struct rng *r)
 {
@@ -272,6 +328,10 @@ static inline void random_set(struct rng *r, struct pw *w)
         v->present = v->on || rng_percent(r, 50);
         random_rules(r, v);
     }
+    if (n > nvalues && rng_percent(r, 20)) {
+        s->v[n - 1].twin = 1 + rng_below(r, (uint32_t)nvalues);
+        s->v[n - 1].on = s->v[n - 1].present = false;
+    }
 }
 
 static inline void random_world(struct rng *r, struct pw *w)
@@ -285,6 +345,43 @@ static inline void random_world(struct rng *r, struct pw *w)
     w->anchors = rng_percent(r, 60);
     while (n-- > 0)
         random_set(r, w);
+}
+
+/* Through the state file and back. */
+static inline void pw_through_file(struct pw *w)
+{
+    struct room room;
+
+    room_open(&room);
+    for (int load = 0; load < 2; load++) {
+        struct state *st = room_state(&room);
+
+        for (size_t s = 0; s < w->n; s++) {
+            char name[32], data[32];
+            struct memory_set *ms;
+
+            (void)snprintf(name, sizeof name, "s%zu", s);
+            ms = &state_set_get(st, "example.org.", name, "A")->memory;
+            if (load == 0)
+                *ms = w->s[s].memory;
+            assert_memory_equal(ms, &w->s[s].memory, sizeof *ms);
+            for (size_t i = 0; i < w->s[s].n; i++) {
+                struct memory_value *m, *own = &w->s[s].v[i].memory;
+
+                (void)snprintf(data, sizeof data, "192.0.2.%zu", i);
+                m = &state_value_get(st, "example.org.", name, "A", data)
+                         ->memory;
+                if (load == 0)
+                    *m = *own;
+                assert_memory_equal(m, own, sizeof *m);
+                *own = *m;
+            }
+        }
+        if (load == 0)
+            room_save(st);
+        state_close(st);
+    }
+    room_close(&room);
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "masterfile_edits.h"
+#include "tests/unit/masterfile_edits.h"
 
 #define SOA "@ 3600 IN SOA ns1 host 7 7200 1800 1209600 300\n"
 #define SOA8 "@ 3600 IN SOA ns1 host 8 7200 1800 1209600 300\n"

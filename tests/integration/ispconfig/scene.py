@@ -46,6 +46,7 @@ TIMES = {
     "sets": ("brake_since_ms",),
     "zones": ("withdrawn_ms",),
     "specs": ("gone_ms",),
+    "stops": ("until_ms",),
 }
 
 
