@@ -128,7 +128,10 @@ static void close_provider(struct publish_net *n)
 static int open_provider(struct publish_net *n,
                          const struct config_provider *cfg, struct err *e)
 {
-    struct provider_env env = {n->loop, n->http, served_serial, n};
+    struct provider_env env = {.loop = n->loop,
+                               .http = n->http,
+                               .served_serial = served_serial,
+                               .arg = n};
     const struct provider_ops *ops = provider_find(cfg->type);
 
     if (ops == NULL)
