@@ -247,35 +247,30 @@ static void count_absence(struct judge *j, size_t i, const bool *published)
         m->out_since_ms += t - m->last_ms;
     m->maintained = now->maintenance;
     m->last_ms = t != 0 ? t : 1;
-    if (now->maintenance || now->in_service == TRI_UNKNOWN)
-        return;
-    if (now->in_service == TRI_FALSE && m->out_since_ms == 0)
+    if (!now->maintenance && now->in_service == TRI_FALSE &&
+        m->out_since_ms == 0)
         m->out_since_ms = m->last_ms;
-    m->other_published =
-        m->out_since_ms != 0 &&
-        (m->other_published || others_serve(j->s, i, published));
-    if (now->in_service == TRI_TRUE && m->out_since_ms != 0) {
-        m->barred = m->barred || (dc->only_new_ms >= 0 &&
-                                  t - m->out_since_ms > dc->only_new_ms &&
-                                  m->other_published);
-        m->out_since_ms = 0;
-        m->other_published = false;
-    }
+    if (m->out_since_ms == 0)
+        return;
+    m->other_published = m->other_published || others_serve(j->s, i, published);
+    if (now->maintenance || now->in_service != TRI_TRUE)
+        return;
+    m->barred = m->barred ||
+                (dc->only_new_ms >= 0 &&
+                 t - m->out_since_ms > dc->only_new_ms && m->other_published);
+    m->out_since_ms = 0;
+    m->other_published = false;
 }
 
-/* One record of the data centre at which `fresh` is true proves it for all,
- * before any of them is judged. */
-static void let_in_fresh(struct judge *j, const struct spec_record *rec,
-                         long place)
+/* Always looked at: what a scenario remembers must not depend on whether
+ * somebody waited for it. No record's address stands for its checks. */
+static void let_in_fresh(struct judge *j, size_t i)
 {
-    const struct at at = {place, false};
-    const struct spec_dc *dc;
+    const struct at nowhere = {-1, false};
+    const struct spec_cond *fresh = j->s->dcs[i].fresh;
 
-    if (rec->dc < 0 || !j->memory->dcs[rec->dc].barred)
-        return;
-    dc = &j->s->dcs[rec->dc];
-    if (dc->fresh != NULL && cond_truth(j, dc->fresh, &at) == TRI_TRUE)
-        j->memory->dcs[rec->dc].barred = false;
+    if (fresh != NULL && cond_truth(j, fresh, &nowhere) == TRI_TRUE)
+        j->memory->dcs[i].barred = false;
 }
 
 /* --- records ----------------------------------------------------------------
@@ -409,43 +404,31 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
 /* --- the whole --------------------------------------------------------------
  */
 
-/* Record number place, in judge order. */
-static const struct spec_record *record_at(const struct spec_set **set,
-                                           size_t *k)
-{
-    while (*k >= (*set)->nrecords + (*set)->nfallback) {
-        *k = 0;
-        (*set)++;
-    }
-    (*k)++;
-    return *k <= (*set)->nrecords
-               ? &(*set)->records[*k - 1]
-               : &(*set)->fallback[*k - 1 - (*set)->nrecords];
-}
-
 void judge_spec(const struct spec *s, const struct judge_env *env,
                 struct judge_memory *memory, const bool *published,
                 struct judge_dc *dcs, struct judge_record *records)
 {
     struct judge j = {s, env, memory, dcs, true};
     struct judge_dc *strict = mem_array(s->ndcs, sizeof *strict);
-    long n = (long)judge_nrecords(s);
-    const struct spec_set *set = s->sets;
-    size_t k = 0;
+    long place = 0;
 
     for (size_t i = 0; i < s->ndcs; i++) {
         judge_dc(&j, i, false, &dcs[i]);
         judge_dc(&j, i, true, &strict[i]);
-        count_absence(&j, i, published);
     }
-    for (long place = 0; place < n; place++)
-        let_in_fresh(&j, record_at(&set, &k), place);
-    set = s->sets;
-    k = 0;
-    for (long place = 0; place < n; place++)
-        judge_one(&j, strict, record_at(&set, &k), place, &records[place]);
-    for (size_t i = 0; i < s->ndcs; i++)
+    for (size_t i = 0; i < s->ndcs; i++) {
+        count_absence(&j, i, published);
+        let_in_fresh(&j, i);
         dcs[i].barred = memory->dcs[i].barred;
+    }
+    for (size_t i = 0; i < s->nsets; i++) {
+        const struct spec_set *set = &s->sets[i];
+
+        for (size_t k = 0; k < set->nrecords; k++, place++)
+            judge_one(&j, strict, &set->records[k], place, &records[place]);
+        for (size_t k = 0; k < set->nfallback; k++, place++)
+            judge_one(&j, strict, &set->fallback[k], place, &records[place]);
+    }
     free(strict);
 }
 
