@@ -10,8 +10,7 @@
 #define CRON_LEAST_MS (45 * 1000LL)
 #define MINUTE_MS (60 * 1000LL)
 
-/* --- what surrounds it
- * -------------------------------------------------------- */
+/* --- what surrounds it --------------------------------------------------- */
 
 /* Rounds that are about whole minutes apart are cron's. */
 static int64_t cron_of(const struct operator_env *env)
@@ -41,8 +40,7 @@ static int64_t debounce_ms(const struct recall_zone *z)
     return z->owners[0].spec->debounce_ms;
 }
 
-/* --- the document
- * -------------------------------------------------------------- */
+/* --- the document -------------------------------------------------------- */
 
 static bool is_asked(const struct world_set *set, const char *name)
 {
@@ -124,8 +122,7 @@ static cJSON *document(struct explain *x, const char *name)
     return doc;
 }
 
-/* --- the command
- * ----------------------------------------------------------------- */
+/* --- the command --------------------------------------------------------- */
 
 static struct recall_zone *find_zone(const struct operator_env *env,
                                      const char *name)

@@ -59,8 +59,7 @@ cJSON *explain_next(struct explain *x, const char *change, struct when t,
     return o;
 }
 
-/* --- checks ----------------------------------------------------------------
- */
+/* --- checks -------------------------------------------------------------- */
 
 static void add_counters(cJSON *o, const struct explain *x,
                          const struct check *k)
@@ -110,8 +109,7 @@ cJSON *explain_check(struct explain *x, size_t check, long place)
     return o;
 }
 
-/* --- conditions -------------------------------------------------------------
- */
+/* --- conditions ---------------------------------------------------------- */
 
 static void add_part(struct explain *x, cJSON *list, const struct spec_cond *c,
                      long place)
@@ -158,8 +156,7 @@ cJSON *explain_cond(struct explain *x, const struct spec_cond *c, long place)
     return o;
 }
 
-/* --- data centres ------------------------------------------------------------
- */
+/* --- data centres -------------------------------------------------------- */
 
 static const char *state_of(const struct judge_dc *d)
 {

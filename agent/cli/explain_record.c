@@ -8,8 +8,7 @@
 
 /* The sets and records of an explanation. */
 
-/* --- why a record is kept out ------------------------------------------------
- */
+/* --- why a record is kept out -------------------------------------------- */
 
 /* until_ms: when it ends by itself; WHEN_NEVER: it does not */
 static void add_reason(struct explain *x, cJSON *list, char *text,
@@ -117,8 +116,7 @@ static cJSON *reasons(struct explain *x, const struct world_set *set, size_t i)
     return list;
 }
 
-/* --- records -----------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
 static const char *class_of(const struct plan_value *v)
 {
@@ -181,6 +179,13 @@ static void add_next(struct explain *x, cJSON *o, const struct plan_set *set,
         change = "verdict";
         t = down.at_ms < t.at_ms ? down : t;
     }
+    if (v->waiting) {
+        const char *what;
+
+        change = "back";
+        t.check = NULL;
+        t.at_ms = v->memory->healthy_since_ms + wait_ms(set, v, &what);
+    }
     next = explain_next(x, change, t, then_ms);
     if (next == NULL)
         return;
@@ -212,8 +217,7 @@ static cJSON *explain_value(struct explain *x, const struct world_set *set,
     return o;
 }
 
-/* --- sets --------------------------------------------------------------------
- */
+/* --- sets ---------------------------------------------------------------- */
 
 static void add_hold(struct explain *x, cJSON *o, const struct plan_set *set)
 {

@@ -43,8 +43,13 @@ static void line(int depth, const char *fmt, ...)
     (void)putchar('\n');
 }
 
-/* --- reading the document
- * ------------------------------------------------------ */
+/* Checks whose details were printed: said once. */
+struct printer {
+    const cJSON **seen;
+    size_t n, cap;
+};
+
+/* --- reading the document ------------------------------------------------ */
 
 static const cJSON *get(const cJSON *o, const char *key)
 {
@@ -105,75 +110,102 @@ static const char *truth_color(const char *truth)
     return on(YELLOW);
 }
 
-/* --- checks
- * ---------------------------------------------------------------------- */
+/* --- checks -------------------------------------------------------------- */
+
+static unsigned at_most(const cJSON *c, const char *key, const char *limit)
+{
+    return count(c, key) < count(c, limit) ? count(c, key) : count(c, limit);
+}
 
 static void print_counters(int depth, const cJSON *c)
 {
-    unsigned good = count(c, "good"), failed = count(c, "failed");
     bool up = strcmp(str(c, "state"), "up") == 0;
     bool down = strcmp(str(c, "state"), "down") == 0;
     char period[32], retry[32];
 
     if (!down)
         line(depth, "%u of %u failures in a row that make it down",
-             failed < count(c, "requiredFailure") ? failed
-                                                  : count(c, "requiredFailure"),
+             at_most(c, "failed", "requiredFailure"),
              count(c, "requiredFailure"));
     if (!up)
         line(depth, "%u of %u good results in a row that make it up",
-             good < count(c, "requiredSuccess") ? good
-                                                : count(c, "requiredSuccess"),
+             at_most(c, "good", "requiredSuccess"),
              count(c, "requiredSuccess"));
     line(depth, "asked every %s; every %s while results differ",
          span(num(c, "accessPeriod"), period),
          span(num(c, "retryPeriod"), retry));
 }
 
-static void print_check(int depth, const cJSON *c)
+/* Another place where the same check counts. */
+static bool is_same(const cJSON *a, const cJSON *b)
+{
+    return strcmp(str(a, "check"), str(b, "check")) == 0 &&
+           strcmp(str(a, "where"), str(b, "where")) == 0 &&
+           count(a, "requiredSuccess") == count(b, "requiredSuccess") &&
+           count(a, "requiredFailure") == count(b, "requiredFailure");
+}
+
+static bool was_seen(struct printer *p, const cJSON *c)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (is_same(p->seen[i], c))
+            return true;
+    p->seen = mem_grow(p->seen, &p->cap, p->n, sizeof *p->seen);
+    p->seen[p->n++] = c;
+    return false;
+}
+
+static void print_last(int depth, const cJSON *c)
+{
+    const char *last = str(c, "last");
+    char ago[32];
+
+    if (get(c, "lastAgo") != NULL)
+        line(depth, "%s, %s ago", last, span(num(c, "lastAgo"), ago));
+    else
+        line(depth, "no result yet%s%s", last[0] != '\0' ? ": " : "", last);
+    if (strcmp(str(c, "state"), "down") == 0 && !is(c, "everUp"))
+        line(depth, "never been up (a typo? a firewall?)");
+}
+
+static void print_check(struct printer *p, int depth, const cJSON *c)
 {
     const char *name = str(c, "name"), *state = str(c, "state");
-    char since[32] = "", ago[32];
+    bool seen = was_seen(p, c);
+    char since[32] = "";
 
     if (is(c, "refused")) {
-        line(depth,
-             "check %s: not asked: refused by the agent's limits, see "
-             "status",
+        line(depth, "check %s: not asked: refused by the agent's limits",
              str(c, "check"));
         return;
     }
-    if (get(c, "since") != NULL)
+    if (!seen && get(c, "since") != NULL)
         (void)span(num(c, "since"), since);
-    line(depth, "check %s%s%s %s: %s%s%s%s%s%s", name,
+    line(depth, "check %s%s%s %s: %s%s%s%s%s%s%s", name,
          name[0] != '\0' ? ": " : "", str(c, "check"), str(c, "where"),
          truth_color(state), state, off(), since[0] != '\0' ? " for " : "",
-         since, is(c, "inTransition") ? ", in transition" : "");
-    if (get(c, "lastAgo") != NULL)
-        line(depth + 1, "%s, %s ago", str(c, "last"),
-             span(num(c, "lastAgo"), ago));
-    else
-        line(depth + 1, "no result yet%s%s",
-             str(c, "last")[0] != '\0' ? ": " : "", str(c, "last"));
-    if (strcmp(state, "down") == 0 && !is(c, "everUp"))
-        line(depth + 1, "never been up (a typo? a firewall?)");
+         since, is(c, "inTransition") ? ", in transition" : "",
+         seen ? ", see above" : "");
+    if (seen)
+        return;
+    print_last(depth + 1, c);
     print_counters(depth + 1, c);
 }
 
-/* The checks that a condition names, each once at its first place. */
-static void print_cond_checks(int depth, const cJSON *c)
+/* The checks that a condition names. */
+static void print_cond_checks(struct printer *p, int depth, const cJSON *c)
 {
     const cJSON *part;
 
     if (get(c, "check") != NULL)
-        print_check(depth, get(c, "check"));
+        print_check(p, depth, get(c, "check"));
     cJSON_ArrayForEach(part, get(c, "of"))
     {
-        print_cond_checks(depth, part);
+        print_cond_checks(p, depth, part);
     }
 }
 
-/* --- conditions
- * -------------------------------------------------------------------- */
+/* --- conditions ---------------------------------------------------------- */
 
 static void print_cond(int depth, const cJSON *c)
 {
@@ -188,7 +220,8 @@ static void print_cond(int depth, const cJSON *c)
     }
 }
 
-static void print_table(int depth, const char *what, const cJSON *c)
+static void print_table(struct printer *p, int depth, const char *what,
+                        const cJSON *c)
 {
     const char *truth = str(c, "truth");
     const cJSON *part;
@@ -201,11 +234,10 @@ static void print_table(int depth, const char *what, const cJSON *c)
     {
         print_cond(depth + 1, part);
     }
-    print_cond_checks(depth + 1, c);
+    print_cond_checks(p, depth + 1, c);
 }
 
-/* --- what comes next
- * ----------------------------------------------------------------- */
+/* --- what comes next ----------------------------------------------------- */
 
 static void print_next(int depth, const cJSON *next, const char *label)
 {
@@ -242,16 +274,12 @@ static void print_reasons(int depth, const cJSON *record)
 
 static const char *label_of(const char *change)
 {
-    if (strcmp(change, "down") == 0)
-        return "down";
-    return strcmp(change, "up") == 0 ? "up" : "a verdict";
+    return strcmp(change, "verdict") == 0 ? "a verdict" : change;
 }
 
-/* --- records
- * -----------------------------------------------------------------------------
- */
+/* --- records ------------------------------------------------------------- */
 
-static void print_record(const cJSON *r)
+static void print_record(struct printer *p, const cJSON *r)
 {
     const char *health = str(r, "health"), *class = str(r, "class");
     bool published = is(r, "published"), wanted = is(r, "wanted");
@@ -271,20 +299,18 @@ static void print_record(const cJSON *r)
     print_reasons(2, r);
     cJSON_ArrayForEach(c, get(r, "checks"))
     {
-        print_check(2, c);
+        print_check(p, 2, c);
     }
-    print_table(2, "if", get(r, "if"));
-    print_table(2, "drCond", get(r, "drCond"));
+    print_table(p, 2, "if", get(r, "if"));
+    print_table(p, 2, "drCond", get(r, "drCond"));
     if (get(r, "dc") != NULL)
         line(2, "dc %s, see below", str(r, "dc"));
     print_next(2, get(r, "next"), label_of(str(get(r, "next"), "change")));
 }
 
-/* --- data centres
- * ---------------------------------------------------------------------------
- */
+/* --- data centres -------------------------------------------------------- */
 
-static void print_dc(const cJSON *d)
+static void print_dc(struct printer *p, const cJSON *d)
 {
     bool in = strcmp(str(d, "inService"), "true") == 0;
     const cJSON *dim, *c;
@@ -302,7 +328,7 @@ static void print_dc(const cJSON *d)
     if (get(d, "onlyNew") != NULL)
         line(1, "onlyNew %s%s", span(num(d, "onlyNew"), text),
              is(d, "keptOut") ? ": kept out until readmit" : "");
-    print_table(1, "fresh", get(d, "fresh"));
+    print_table(p, 1, "fresh", get(d, "fresh"));
     cJSON_ArrayForEach(dim, get(d, "dimensions"))
     {
         const char *truth = str(dim, "truth");
@@ -313,15 +339,13 @@ static void print_dc(const cJSON *d)
              is(dim, "forService") ? "" : ", not for service");
         cJSON_ArrayForEach(c, get(dim, "checks"))
         {
-            print_check(2, c);
+            print_check(p, 2, c);
         }
     }
     print_next(1, get(d, "next"), in ? "out of service" : "back in service");
 }
 
-/* --- sets
- * --------------------------------------------------------------------------------------
- */
+/* --- sets ---------------------------------------------------------------- */
 
 static void print_list(const char *what, const cJSON *set, const char *key)
 {
@@ -371,7 +395,7 @@ static void print_rules(const cJSON *set)
         line(2, "with a round every %s", span(num(set, "cron"), text));
 }
 
-static void print_set(const cJSON *set)
+static void print_set(struct printer *p, const cJSON *set)
 {
     const cJSON *hold = get(set, "hold"), *r;
     const char *view = str(set, "view");
@@ -396,21 +420,22 @@ static void print_set(const cJSON *set)
     print_rules(set);
     cJSON_ArrayForEach(r, get(set, "records"))
     {
-        print_record(r);
+        print_record(p, r);
     }
 }
 
 void explain_print(const cJSON *doc)
 {
+    struct printer p = {NULL, 0, 0};
     const cJSON *item;
 
     cJSON_ArrayForEach(item, get(doc, "sets"))
     {
-        print_set(item);
+        print_set(&p, item);
     }
     cJSON_ArrayForEach(item, get(doc, "dcs"))
     {
-        print_dc(item);
+        print_dc(&p, item);
     }
     cJSON_ArrayForEach(item, get(doc, "stale"))
     {
@@ -423,4 +448,5 @@ void explain_print(const cJSON *doc)
     }
     if (get(doc, "freezeFile") != NULL)
         line(0, "frozen by the file %s", str(doc, "freezeFile"));
+    free(p.seen);
 }

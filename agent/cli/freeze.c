@@ -60,8 +60,7 @@ static void tell(struct operator_env *env, const char *event,
     (void)printf("%s\n", text);
 }
 
-/* --- freeze ----------------------------------------------------------------
- */
+/* --- freeze -------------------------------------------------------------- */
 
 static int freeze(struct operator_env *env, const char *arg)
 {
@@ -81,8 +80,7 @@ static int freeze(struct operator_env *env, const char *arg)
     return CLI_DONE;
 }
 
-/* --- thaw ------------------------------------------------------------------
- */
+/* --- thaw ---------------------------------------------------------------- */
 
 /* The row is what was asked for, or within it. */
 static bool is_within(const struct override *row, const struct override *asked)
@@ -169,8 +167,7 @@ static int thaw(struct operator_env *env, const char *arg)
     return CLI_DONE;
 }
 
-/* --- commands --------------------------------------------------------------
- */
+/* --- commands ------------------------------------------------------------ */
 
 static int run(const struct cli_options *o, char *const *args,
                const char *command,

@@ -6,8 +6,7 @@
 
 /* `maintenance`: a data centre out of service on purpose, and back. */
 
-/* --- on --------------------------------------------------------------------
- */
+/* --- on ------------------------------------------------------------------ */
 
 static int switch_on(struct operator_env *env, const char *dc)
 {
@@ -29,8 +28,7 @@ static int switch_on(struct operator_env *env, const char *dc)
     return CLI_DONE;
 }
 
-/* --- off -------------------------------------------------------------------
- */
+/* --- off ----------------------------------------------------------------- */
 
 /* Its spec may say so as well. */
 static void warn_of_spec(const struct operator_env *env, const char *dc,

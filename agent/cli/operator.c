@@ -12,7 +12,7 @@
 
 #define POLL_MS 100
 
-/* --- who ------------------------------------------------------------------ */
+/* --- who ----------------------------------------------------------------- */
 
 /* A login as useradd makes them; the environment may say anything. */
 static bool is_login(const char *t)
@@ -38,8 +38,7 @@ static void find_user(char *out, size_t size)
         (void)snprintf(out, size, "uid %lu", (unsigned long)uid);
 }
 
-/* --- beginning and end -----------------------------------------------------
- */
+/* --- beginning and end --------------------------------------------------- */
 
 /* Waits while another run holds the lock: a round ends by itself. */
 static int edit_state(const struct cli_options *o, const char *path,

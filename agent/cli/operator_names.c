@@ -8,8 +8,7 @@
 
 #define LISTED 20
 
-/* --- lists -----------------------------------------------------------------
- */
+/* --- lists --------------------------------------------------------------- */
 
 struct list {
     struct buf b;
@@ -113,8 +112,7 @@ char *operator_names(const struct operator_env *env)
     return list_take(&l);
 }
 
-/* --- finding ---------------------------------------------------------------
- */
+/* --- finding ------------------------------------------------------------- */
 
 bool operator_has_zone(const struct operator_env *env, const char *zone)
 {

@@ -33,8 +33,7 @@ static int readmit_dc(struct operator_env *env, const char *dc)
     return CLI_DONE;
 }
 
-/* --- names -----------------------------------------------------------------
- */
+/* --- names --------------------------------------------------------------- */
 
 static int no_name(const struct operator_env *env, const char *name)
 {

@@ -9,7 +9,7 @@
 #include "agent/base/clock.h"
 #include "agent/engine/judge_text.h"
 
-/* --- rows ----------------------------------------------------------------- */
+/* --- rows ---------------------------------------------------------------- */
 
 bool override_split(const struct state_override *row, struct override *out)
 {
@@ -113,7 +113,7 @@ struct state_override *override_freeze_of(struct state *s, const char *zone,
     return row;
 }
 
-/* --- the freeze file ------------------------------------------------------ */
+/* --- the freeze file ----------------------------------------------------- */
 
 char *override_freeze_file(const char *state_path)
 {
@@ -134,7 +134,7 @@ void override_freeze_world(struct world *w)
         w->plan.sets[i].frozen = true;
 }
 
-/* --- readmit -------------------------------------------------------------- */
+/* --- readmit ------------------------------------------------------------- */
 
 size_t override_readmit_name(struct state *s, const char *zone,
                              const char *name, const char *data)

@@ -6,7 +6,7 @@
 #include "agent/engine/override.h"
 #include "agent/engine/txt.h"
 
-/* --- the specs ------------------------------------------------------------ */
+/* --- the specs ----------------------------------------------------------- */
 
 static const struct config_zone *zone_config(const struct config *cfg,
                                              const char *name)
@@ -102,7 +102,7 @@ static void parse_zone(struct recall *r, struct recall_zone *z)
     }
 }
 
-/* --- data centres --------------------------------------------------------- */
+/* --- data centres -------------------------------------------------------- */
 
 static bool has_dc(const struct recall *r, const struct recall_zone *z,
                    const char *name)
@@ -137,7 +137,7 @@ static void add_dcs(struct recall *r, struct recall_zone *z)
     }
 }
 
-/* --- the whole ------------------------------------------------------------ */
+/* --- the whole ----------------------------------------------------------- */
 
 struct recall *recall_new(const struct config *cfg, struct state *s)
 {
@@ -205,7 +205,7 @@ bool recall_knows(const struct recall_zone *z, const char *name)
     return recall_manages(z, name);
 }
 
-/* --- the world ------------------------------------------------------------ */
+/* --- the world ----------------------------------------------------------- */
 
 static void on_refused(void *arg, const char *where, const struct err *e)
 {

@@ -22,8 +22,7 @@ static struct when both(struct when a, struct when b, bool want)
     return want ? later(a, b) : sooner(a, b);
 }
 
-/* --- checks ----------------------------------------------------------------
- */
+/* --- checks -------------------------------------------------------------- */
 
 /* When it is asked next. Rounds re-probe at retryPeriod until they agree; a
  * service does so at once. */
@@ -73,8 +72,7 @@ static struct when leaf(const struct when_env *env, size_t check, long place,
     return when_check(env, k, want);
 }
 
-/* --- so many of them --------------------------------------------------------
- */
+/* --- so many of them ----------------------------------------------------- */
 
 static int by_time(const void *pa, const void *pb)
 {
@@ -99,8 +97,7 @@ static struct when reach(struct when *t, size_t n, size_t need, bool want)
     return t[rank - 1];
 }
 
-/* --- data centres -----------------------------------------------------------
- */
+/* --- data centres -------------------------------------------------------- */
 
 static const struct spec_dc *dc_of(const struct when_env *env, size_t dc)
 {
@@ -204,8 +201,7 @@ static struct when dc_state(const struct when_env *env, size_t dc,
     return both(both(wan, lan, want), access, want);
 }
 
-/* --- conditions -------------------------------------------------------------
- */
+/* --- conditions ---------------------------------------------------------- */
 
 static struct when parts(const struct when_env *env, const struct spec_cond *c,
                          long place, bool want)
@@ -268,8 +264,7 @@ struct when when_record(const struct when_env *env,
     return t;
 }
 
-/* --- the brake ---------------------------------------------------------------
- */
+/* --- the brake ----------------------------------------------------------- */
 
 int64_t when_brake(const struct when_env *env, const struct plan_set *set)
 {
