@@ -254,9 +254,12 @@ bool world_in_maintenance(const struct world *w, const char *dc, int64_t now_ms)
 
 void world_apply_freezes(struct world *w, int64_t now_ms)
 {
-    bool all =
-        state_override_find(w->state, "freeze", "*", "*", now_ms) != NULL ||
-        state_override_find(w->state, "freeze", w->zone, "*", now_ms) != NULL;
+    bool all;
+
+    if (w->plan.nsets == 0) /* a zone that failed has an empty world */
+        return;
+    all = state_override_find(w->state, "freeze", "*", "*", now_ms) != NULL ||
+          state_override_find(w->state, "freeze", w->zone, "*", now_ms) != NULL;
 
     for (size_t i = 0; i < w->plan.nsets; i++) {
         struct plan_set *set = &w->plan.sets[i];
