@@ -119,10 +119,10 @@ static int read_data(struct spec_reader *r, const struct spec_value *v,
         return spec_member_error(r, v, "data that fits type %s",
                                  spec_type_name((enum spec_type)type));
     /* What addr_parse takes as IPv4 is canonical. */
-    item->rec.data = item->rec.addr.family == 4
-                         ? text
-                         : arena_strdup(r->arena,
-                                        addr_format(&item->rec.addr, canon));
+    item->rec.data =
+        item->rec.addr.family == 4
+            ? text
+            : arena_strdup(r->arena, addr_format(&item->rec.addr, canon));
     return 0;
 }
 
@@ -190,6 +190,18 @@ static int read_dr(struct spec_reader *r,
     const struct spec_value *none = given[SPEC_ITEM_DR_IF_NO_RECORDS];
     bool said = false;
 
+    if (item->rec.fallback) {
+        const struct spec_value *v = dr != NULL     ? dr
+                                     : none != NULL ? none
+                                                    : given[SPEC_ITEM_DR_COND];
+
+        if (v != NULL)
+            return spec_member_fail(r, v,
+                                    "a fallback record comes behind all "
+                                    "others, it cannot be one for disaster "
+                                    "recovery too; accepted: \"%s\" in records",
+                                    v->name);
+    }
     if (none != NULL &&
         spec_member_bool(r, none, &item->rec.dr_if_no_records) != 0)
         return -1;
