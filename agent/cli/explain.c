@@ -9,6 +9,7 @@
 
 #define CRON_LEAST_MS (45 * 1000LL)
 #define MINUTE_MS (60 * 1000LL)
+#define DEBOUNCE_MS 3000 /* where the apex says none: spec-language 7 */
 
 /* --- what surrounds it --------------------------------------------------- */
 
@@ -34,10 +35,12 @@ static int64_t publish_ms(const struct recall_zone *z)
 
 static int64_t debounce_ms(const struct recall_zone *z)
 {
-    if (z->nowners == 0 || z->owners[0].spec == NULL ||
-        !name_equal(z->owners[0].name, z->name))
-        return -1;
-    return z->owners[0].spec->debounce_ms;
+    const struct recall_owner *o = z->owners;
+
+    if (z->nowners == 0 || o->spec == NULL || !name_equal(o->name, z->name) ||
+        o->spec->debounce_ms < 0)
+        return DEBOUNCE_MS;
+    return o->spec->debounce_ms;
 }
 
 /* --- the document -------------------------------------------------------- */
