@@ -101,7 +101,7 @@ static bool must_wait(struct plan_set *set, const struct plan_value *v,
 
     if (m->returning && v->return_after_ms > wait_ms)
         wait_ms = v->return_after_ms;
-    if (v->healthy != TRI_TRUE || v->published)
+    if (v->healthy != TRI_TRUE || v->published || v->twin > 0)
         return false;
     again_at(set, m->healthy_since_ms + wait_ms, now_ms);
     return now_ms - m->healthy_since_ms < wait_ms;
