@@ -1,4 +1,4 @@
-#include "agent/cli/lint_dns.h"
+#include "agent/cli/lint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct look {
     struct arena *arena;
     struct loop *loop;
     struct resolver *resolver;
-    struct config *cfg; /* NULL: none */
+    const struct config *cfg; /* NULL: none */
     const struct config_zone *section;
     char owner[NAME_SIZE], zone[NAME_SIZE];
     struct addr *servers;
@@ -69,21 +69,9 @@ static int find_zone(struct look *l, struct err *e)
 
 static void use_section(struct look *l)
 {
-    long best = -1;
-
-    if (l->cfg == NULL)
+    l->section = lint_section(l->cfg, l->owner);
+    if (l->section == NULL)
         return;
-    for (size_t i = 0; i < l->cfg->nzones; i++) {
-        const char *zone = l->cfg->zones[i].name;
-
-        if (strcmp(zone, "*") != 0 && name_within(l->owner, zone) &&
-            (best < 0 ||
-             name_labels(zone) > name_labels(l->cfg->zones[best].name)))
-            best = (long)i;
-    }
-    if (best < 0)
-        return;
-    l->section = &l->cfg->zones[best];
     memcpy(l->zone, l->section->name, strlen(l->section->name) + 1);
     l->nservers = l->section->nservers;
     l->servers = arena_array(l->arena, l->nservers, sizeof *l->servers);
@@ -139,6 +127,7 @@ static int judge(struct look *l, struct spec **spec, struct err *e)
         ctx.min_period_ms = l->cfg->min_period_ms;
         ctx.max_targets = (size_t)l->cfg->max_targets;
         ctx.cross_names = l->section != NULL && l->section->cross_names;
+        ctx.allow_active = l->section != NULL && l->section->allow_active;
     }
     if (!name_equal(l->owner, l->zone) && fetch(l, l->zone, &ignored) == 0 &&
         spec_parse(l->txts, l->ntxts, &ctx, &apex, &ignored) == 0)
@@ -152,46 +141,115 @@ static int judge(struct look *l, struct spec **spec, struct err *e)
     return rc;
 }
 
-static struct config *optional_config(const struct cli_options *o)
+/* --- what DNS says of it ---------------------------------------------------
+ */
+
+struct asked {
+    bool done;
+    enum resolver_outcome outcome;
+    uint32_t minimum_s;
+    bool has_minimum;
+};
+
+static void on_asked(void *arg, const struct resolver_answer *answer)
 {
-    if (!o->config_given && access(o->config, R_OK) != 0)
-        return NULL;
-    return cli_config(o);
+    struct asked *a = arg;
+
+    a->outcome = answer->outcome;
+    a->has_minimum = answer->outcome == RESOLVER_FOUND &&
+                     message_soa_minimum(answer->message, &a->minimum_s) == 0;
+    a->done = true;
 }
 
-int lint_dns(const struct cli_options *o, const char *name, struct spec **spec,
-             struct err *e)
+static struct asked ask(struct look *l, const char *name, uint16_t type)
 {
-    struct look l = {.arena = arena_new()};
+    struct asked a = {false, RESOLVER_FAILED, 0, false};
+
+    resolver_ask(l->resolver, &l->servers[0], name, type, on_asked, &a);
+    /* a is this frame's: the resolver answers by its own time limits. */
+    while (!loop_wait(l->loop, &a.done, clock_mono_ms() + ANSWER_MS))
+        continue;
+    return a;
+}
+
+static bool is_there(struct look *l, const char *name)
+{
+    static const uint16_t types[] = {MESSAGE_A, MESSAGE_AAAA, MESSAGE_CNAME};
+
+    for (size_t i = 0; i < 3; i++)
+        if (ask(l, name, types[i]).outcome != RESOLVER_GONE)
+            return true;
+    return false;
+}
+
+/* _failover.www makes www exist, and a wildcard answers no more for it.
+ * source: RFC 4592 2.2.2 */
+static void check_wildcard(struct look *l, struct lint_subject *s)
+{
+    char wildcard[NAME_SIZE + 4];
+
+    if (l->owner[0] == '*' || name_equal(l->owner, l->zone))
+        return;
+    (void)snprintf(wildcard, sizeof wildcard, "*.%s", name_parent(l->owner));
+    if (strlen(wildcard) >= NAME_SIZE || is_there(l, l->owner) ||
+        ask(l, wildcard, MESSAGE_A).outcome != RESOLVER_FOUND)
+        return;
+    lint_note_add(s, "hides-wildcard", false,
+                  "_failover.%.*s makes %s exist, and so %s no longer answers "
+                  "for it: give %s records of its own",
+                  (int)strlen(l->owner) - 1, l->owner, l->owner, wildcard,
+                  l->owner);
+}
+
+static void check_minimum(struct look *l, struct lint_subject *s)
+{
+    struct asked a = {false, RESOLVER_FAILED, 0, false};
+
+    for (size_t i = 0; i < s->spec->nsets; i++) {
+        if (s->spec->sets[i].all_down != SPEC_NONE)
+            continue;
+        a = ask(l, l->zone, MESSAGE_SOA);
+        break;
+    }
+    if (a.has_minimum && a.minimum_s > 60)
+        lint_note_add(s, "soa-minimum", false,
+                      "allDown: none, and the SOA minimum of %s is %u s: "
+                      "resolvers remember the empty answer for so long after "
+                      "everything is up again",
+                      l->zone, a.minimum_s);
+}
+
+static int prepare(struct look *l, const char *name, struct err *e)
+{
     struct resolver_options ro = {NULL, 0, 0, 0};
-    int rc = -1;
+
+    if (cli_name(name, l->owner) != 0)
+        return err_set(e, ERR_INPUT, "\"%.200s\" is neither a file nor a name",
+                       name);
+    if (l->cfg != NULL) {
+        ro.servers = l->cfg->resolvers;
+        ro.nservers = l->cfg->nresolvers;
+    }
+    if (resolver_new(l->loop, &ro, &l->resolver, e) != 0)
+        return -1;
+    use_section(l);
+    return l->nservers == 0 ? find_zone(l, e) : 0;
+}
+
+void lint_dns(struct lint_subject *s, const struct config *cfg,
+              const char *name)
+{
+    struct look l = {.arena = s->arena, .cfg = cfg};
 
     l.loop = loop_new();
-    l.cfg = optional_config(o);
-    if (o->config_given && l.cfg == NULL) {
-        (void)err_set(e, ERR_INPUT, "the configuration cannot be read");
-        goto out;
+    if (prepare(&l, name, &s->err) == 0 && judge(&l, &s->spec, &s->err) == 0) {
+        s->txts = l.txts;
+        s->ntxts = l.ntxts;
+        lint_advise(s, cfg, l.section);
+        check_wildcard(&l, s);
+        check_minimum(&l, s);
     }
-    if (cli_name(name, l.owner) != 0) {
-        (void)err_set(e, ERR_INPUT, "\"%.200s\" is neither a file nor a name",
-                      name);
-        goto out;
-    }
-    if (l.cfg != NULL) {
-        ro.servers = l.cfg->resolvers;
-        ro.nservers = l.cfg->nresolvers;
-    }
-    if (resolver_new(l.loop, &ro, &l.resolver, e) != 0)
-        goto out;
-    use_section(&l);
-    if (l.nservers == 0 && find_zone(&l, e) != 0)
-        goto out;
-    rc = judge(&l, spec, e);
-out:
     if (l.resolver != NULL)
         resolver_free(l.resolver);
     loop_free(l.loop);
-    config_free(l.cfg);
-    arena_free(l.arena);
-    return rc;
 }
