@@ -18,7 +18,7 @@ import servers
 from ispconfig import double
 from ispconfig.scene import EMPTY, Machine, Scene, escaped
 from ispconfig.zonefile import render_zone
-from world import CHECK, WWW, World, build, rows, spec  # noqa: F401
+from world import WWW, build, checked, records, rows, spec, target  # noqa: F401,E501
 
 ORG = "example.org"
 OWNER = f"_failover.www.{ORG}."
@@ -340,7 +340,16 @@ def test_write_a_new_one_and_another(kind, build, print_as):  # noqa: F811
     history = w.run("history", "www.example.org").stdout
     assert history.count("spec published") == 3
     assert "bytes as JSON through files" in history
+
+
+def test_the_agent_acts_on_what_was_written(build, target):  # noqa: F811
+    one, two = target("127.0.0.2"), target("127.0.0.3")
+    w = build(records=records("www", one, two))
+    write(w, spec(*checked(one, two)))
     w.settle()
+    one.close()
+    assert w.once().returncode == 0
+    assert w.values("www") == [two.addr]
 
 
 @pytest.mark.parametrize("kind", KINDS)
