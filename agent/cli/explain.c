@@ -212,7 +212,7 @@ static int run(const struct cli_options *o, char *const *args)
 const struct cli_command cli_explain = {
     "explain",
     "NAME",
-    "why each record is published or not, and what comes next",
+    "why a record is published or not, and what is next",
     "Its checks with counters and last results, its conditions, the data\n"
     "centres, what is missing for the next change and when it can come at the\n"
     "earliest, and the worst-case failover time. Read from the state: asks\n"

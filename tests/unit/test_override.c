@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "agent/engine/judge_text.h"
 #include "agent/engine/override.h"
 #include "tests/unit/state_room.h"
@@ -237,6 +239,48 @@ static void test_edit_takes_the_lock(void **state)
     room_close(&r);
 }
 
+static void reboot(const struct room *r)
+{
+    static const char sql[] =
+        "UPDATE meta SET value = 'another' WHERE key = 'boot_id';"
+        "UPDATE meta SET value = value - 500000 WHERE key = 'boot_ms'";
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
+/* What the clock of the last boot said is moved once, also by a command that
+ * asks for nothing but another row. */
+static void test_reboot(void **state)
+{
+    int64_t now_ms = state_now_ms(), out_ms = 0;
+    struct room r;
+    struct state *s;
+    char *dcs = mem_printf("dc1 %lld 0 1 0 0;", (long long)now_ms);
+
+    (void)state;
+    room_open(&r);
+    s = edit(&r);
+    state_override_set(s, "freeze", "*", "*", now_ms + HOUR_MS, "alice");
+    state_text(&state_judge_get(s, "z.", "www.z.")->dcs, dcs);
+    save(s);
+    reboot(&r);
+    for (int i = 0; i < 2; i++) {
+        s = edit(&r);
+        assert_in_range(state_overrides(s)->until_ms,
+                        now_ms + HOUR_MS + 500000 - 5000,
+                        now_ms + HOUR_MS + 500000 + 5000);
+        assert_int_equal(sscanf(state_judges(s)->dcs, "dc1 %" SCNd64, &out_ms),
+                         1);
+        assert_in_range(out_ms, now_ms + 500000 - 5000, now_ms + 500000 + 5000);
+        save(s);
+    }
+    free(dcs);
+    room_close(&r);
+}
+
 /* --- how far apart rounds are --------------------------------------------- */
 
 static void test_run_gap(void **state)
@@ -462,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_edit_drops_what_is_over),
         cmocka_unit_test(test_edit_leaves_damage),
         cmocka_unit_test(test_edit_takes_the_lock),
+        cmocka_unit_test(test_reboot),
         cmocka_unit_test(test_run_gap),
         cmocka_unit_test(test_times_move),
         cmocka_unit_test(test_damaged_memory),
