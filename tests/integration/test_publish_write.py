@@ -350,14 +350,15 @@ def test_panel_whose_answer_is_lost(method, variant, scene, print_as):
     if method == "dns_txt_update":
         scene.add("_failover.www", "TXT", SMALL)
         scene.serve()
-    scene.isp.set_variant(variant, "0", method, times=1,
-                          skip=0 if method == "dns_txt_add" else 1)
+    # The trial of the permission ends before "false" is asked for.
+    trials = method == "dns_txt_update" and variant == "cut"
+    scene.isp.set_variant(variant, "0", method, times=1, skip=int(trials))
     out, _ = publish(scene, document(B, C))
     row, = spec_rows(scene)
     assert row["data"] == print_as(
         "ispconfig", document(B, C))[0].removesuffix("\n")
     assert " shows it after " in out
-    assert variant in {c["outcome"] for c in scene.isp.calls(method)}
+    assert [v["times"] for v in scene.isp.sql("SELECT * FROM variant")] == [0]
     scene.isp.clear_variants()
 
 
