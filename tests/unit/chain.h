@@ -135,6 +135,22 @@ static inline void ch_open_state(struct chain *ch)
         fail_msg("%s", e.msg);
 }
 
+/* Counts that a new process would take for too old: ageing is meant to make a
+ * difference. */
+static inline bool ch_is_stale(const struct chain *ch)
+{
+    for (size_t i = 0; i < checks_count(ch->checks); i++) {
+        const struct check *c = checks_at(ch->checks, i);
+        struct health h = c->row->health;
+
+        health_age(&h, &c->rule, ch->now_ms);
+        if (h.streak != c->row->health.streak ||
+            h.state != c->row->health.state)
+            return true;
+    }
+    return false;
+}
+
 /* A new process: what is saved is all that is left. */
 static inline void ch_restart(struct chain *ch)
 {

@@ -264,7 +264,7 @@ static void run(struct trial *t, struct rng *r, struct rng *own)
 
     for (t->tick = 0; t->tick < t->ticks; t->tick++) {
         happen(t, r);
-        if (t->restarts && rng_percent(own, 25))
+        if (t->restarts && rng_percent(own, 25) && !ch_is_stale(ch))
             ch_restart(ch);
         ch_probe(ch);
         if (t->restarts && rng_percent(own, 25))
