@@ -229,8 +229,21 @@ static bool sort_out(struct live *l)
     return pending;
 }
 
+/* What is planned because its time has come is judged first: how often its
+ * checks have failed meanwhile is no change of state, and counts. */
+static void touch_due(struct live *l, int64_t now_ms)
+{
+    for (size_t i = 0; i < l->nactive; i++) {
+        const struct plan_set *ps = &l->w->plan.sets[l->active[i]];
+
+        if (ps->again_ms != 0 && ps->again_ms <= now_ms)
+            world_touch_spec(l->w, l->w->sets[l->active[i]].spec);
+    }
+}
+
 bool live_step(struct live *l, bool alone, int64_t now_ms)
 {
+    touch_due(l, now_ms);
     (void)world_judge(l->w, now_ms);
     for (size_t i = 0; i < l->w->njudged; i++)
         activate(l, l->w->judged[i]);
