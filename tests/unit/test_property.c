@@ -258,10 +258,12 @@ static void same_plan(struct trial *t, const struct pw *other, size_t s,
     }
 }
 
-static bool any_braked(const struct pw *w)
+/* Now, or until now: what goes at last uses up what the brake allows. */
+static bool any_braked(const struct pw *w, const struct pw *before)
 {
     for (size_t s = 0; s < w->n; s++)
-        if (w->sets[s].hold == PLAN_BRAKE)
+        if (w->sets[s].hold == PLAN_BRAKE ||
+            before->s[s].memory.brake_since_ms != 0)
             return true;
     return false;
 }
@@ -300,7 +302,7 @@ static void check_same(struct trial *t, const struct pw *before)
     pw_plan(&other);
     for (size_t s = 0; s < t->w.n; s++)
         same_plan(t, &other, s, s, false);
-    if (any_braked(&t->w))
+    if (any_braked(&t->w, before))
         return;
     other = *before;
     for (size_t s = 0; s < other.n; s++) {
