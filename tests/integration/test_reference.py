@@ -71,7 +71,7 @@ def difference(want, got):
 
 def explain(seed, case, step, what):
     return (f"DNSFAILOVER_SEED={seed} DNSFAILOVER_CASES=1: step {step}: "
-            f"{what}\napex {case['apex']}\nspec {case['texts'][0]}\n"
+            f"{what}\napex {case['apex']}\nspec {case['texts']}\n"
             f"agent in {case['agent_dc']}, published {case['published']}\n"
             + "\n".join(json.dumps(s) for s in case["steps"][:step + 1]))
 

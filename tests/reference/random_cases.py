@@ -49,7 +49,8 @@ class Case:
         return some
 
     def dc(self, fresh):
-        given = [d for d in DIMENSIONS if self.chance(45)]
+        given = [d for d in DIMENSIONS
+                 if self.chance(75 if d == "wanAccess" else 30)]
         dc = {d: self.dimension() for d in given}
         if self.chance(8):
             dc["maintenanceMode"] = True
@@ -58,9 +59,9 @@ class Case:
         if given and self.chance(30):
             dc["needs"] = self.rng.sample(given,
                                           self.rng.randint(1, len(given)))
-        if self.chance(35):
-            dc["onlyNew"] = self.rng.choice([True, "5s", "30s", 60])
-            if fresh and self.chance(50):
+        if self.chance(45):
+            dc["onlyNew"] = self.rng.choice([True, "500ms", "5s", "30s", 60])
+            if fresh and self.chance(30):
                 dc["fresh"] = self.rng.choice(fresh)
         return dc
 
@@ -122,8 +123,8 @@ class Case:
                 r["drCond"] = self.condition()
             if len(r.keys() & {"drIfNoRecords", "drCond"}) == 0:
                 r["dr"] = True
-        if self.chance(20):
-            r["returnAfter"] = rng.choice([5, "15s", "1m"])
+        if self.chance(30):
+            r["returnAfter"] = rng.choice([5, "15s", "1m", "20m"])
         if self.chance(10):
             r["return"] = "manual"
         if self.chance(15):
@@ -228,8 +229,12 @@ def random_steps(rng, keys, dcs):
     now_ms, maintenance, steps = 1_000_000, set(), []
     for _ in range(rng.randint(3, 9)):
         now_ms += rng.choice([1000, 4000, 20_000, 61_000, 601_000])
+        shaken = rng.choice(["", "", "", "TF", "TTTF", "T"])
         for k in keys:
-            if rng.random() < 0.35:
+            # A data centre is more often up, or down, than half of it.
+            if k.split(":")[0] == "tcp" and k in ever and shaken:
+                letters[k] = rng.choice(shaken)
+            elif rng.random() < 0.35:
                 letters[k] = rng.choice("TTTFFFU" if k in ever else "TTFNNU")
             if letters[k] == "T":
                 ever.add(k)
@@ -250,11 +255,30 @@ def random_steps(rng, keys, dcs):
     return steps
 
 
+def documents(rng, written):
+    """The spec as several TXT records, in any order, when it can be: where
+    the chain matters every record says its place."""
+    if rng.random() < 0.7:
+        return [json.dumps(written)]
+    docs = [{} for _ in range(rng.randint(2, 3))]
+    for member in ("records", "fallbackRecords"):
+        for i, record in enumerate(written.get(member, [])):
+            record["prio"] = i + 1
+            rng.choice(docs).setdefault(member, []).append(record)
+    for member, value in written.items():
+        if member not in ("records", "fallbackRecords"):
+            rng.choice(docs)[member] = value
+    docs = [d for d in docs if d]
+    rng.shuffle(docs)
+    return [json.dumps(d) for d in docs]
+
+
 def random_case(rng, reference):
     """returns the case for the program, and the reference's specs"""
     case = Case(rng)
     apex, written = case.make()
     apex_text = json.dumps(apex) if apex is not None else None
+    texts = documents(rng, written)
     text = json.dumps(written)
     above = reference.Spec(apex_text, ZONE, ZONE) if apex_text else None
     spec = reference.Spec(text, OWNER, ZONE, above)
@@ -265,7 +289,7 @@ def random_case(rng, reference):
             if r.data not in some and not (some and r.type == "CNAME"):
                 some.append(r.data)
     return {
-        "zone": ZONE, "apex": apex_text, "owner": OWNER, "texts": [text],
+        "zone": ZONE, "apex": apex_text, "owner": OWNER, "texts": texts,
         "agent_dc": rng.choice([None, None] + case.dcs),
         "published": published,
         "steps": random_steps(rng, check_keys(reference, spec), case.dcs),

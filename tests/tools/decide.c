@@ -133,23 +133,28 @@ static void set_key(const struct plan_set *ps, char *out, size_t size)
     (void)snprintf(out, size, "%s %s", ps->name, spec_type_name(ps->type));
 }
 
+static bool is_listed(const cJSON *list, const char *text)
+{
+    const cJSON *item = list != NULL ? list->child : NULL;
+
+    while (item != NULL && strcmp(item->valuestring, text) != 0)
+        item = item->next;
+    return item != NULL;
+}
+
 static void publish_first(struct job *job)
 {
     const cJSON *sets = cJSON_GetObjectItemCaseSensitive(job->in, "published");
 
     for (size_t s = 0; s < job->world->plan.nsets; s++) {
         struct plan_set *ps = &job->world->plan.sets[s];
+        const cJSON *list;
         char key[NAME_SIZE + 8];
-        const cJSON *data;
 
         set_key(ps, key, sizeof key);
+        list = cJSON_GetObjectItemCaseSensitive(sets, key);
         for (size_t k = 0; k < ps->nvalues; k++)
-            cJSON_ArrayForEach(
-                data, cJSON_GetObjectItemCaseSensitive(
-                          sets, key)) if (strcmp(data->valuestring,
-                                                 ps->values[k].data) == 0)
-                ps->values[k]
-                    .published = true;
+            ps->values[k].published = is_listed(list, ps->values[k].data);
     }
 }
 
@@ -225,17 +230,17 @@ static void set_checks(struct job *job, const cJSON *step, int64_t now_ms)
     }
 }
 
-static void set_maintenance(struct job *job, const cJSON *step, int64_t now_ms)
+static void set_maintenance(struct job *job, const cJSON *step)
 {
-    const cJSON *name,
-        *on = cJSON_GetObjectItemCaseSensitive(step, "maintenance");
     struct state_override *row = state_overrides(job->state);
+    const cJSON *dc;
 
     for (; row != NULL; row = row->hh.next)
         row->until_ms = 1; /* long over */
-    cJSON_ArrayForEach(name, on) state_override_set(
-        job->state, "maintenance", job->zone, name->valuestring, 0, "test");
-    (void)now_ms;
+    dc = cJSON_GetObjectItemCaseSensitive(step, "maintenance")->child;
+    for (; dc != NULL; dc = dc->next)
+        state_override_set(job->state, "maintenance", job->zone,
+                           dc->valuestring, 0, "test");
 }
 
 static void readmit(struct job *job, const char *dc)
@@ -340,7 +345,7 @@ static cJSON *take_step(struct job *job, const cJSON *step)
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(step, "restart")))
         restart(job, now_ms);
     set_checks(job, step, now_ms);
-    set_maintenance(job, step, now_ms);
+    set_maintenance(job, step);
     cJSON_ArrayForEach(dc, cJSON_GetObjectItemCaseSensitive(step, "readmit"))
         readmit(job, dc->valuestring);
     world_touch_all(job->world);
