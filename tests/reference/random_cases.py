@@ -243,7 +243,7 @@ def random_steps(rng, keys, dcs):
             if letters[k] == "F" and k not in ever:
                 letters[k] = "N"
         for d in dcs:
-            if rng.random() < 0.07:
+            if rng.random() < 0.13:
                 maintenance ^= {d}
         step = {"now_ms": now_ms, "checks": dict(letters),
                 "maintenance": sorted(maintenance)}
