@@ -41,17 +41,17 @@ static void print_text(const struct cli_options *o, const char *what,
     const struct spec *spec = s->spec;
     size_t records = 0;
 
+    for (size_t i = 0; i < s->nnotes; i++)
+        if (!s->notes[i].info || o->verbose)
+            (void)printf("%s: %s: %s\n", what,
+                         s->notes[i].info ? "note" : "warning",
+                         without_root(s->notes[i].text));
     if (spec == NULL) {
         (void)printf("%s: error: %s\n", what, without_root(s->err.msg));
         return;
     }
     for (size_t i = 0; i < spec->nsets; i++)
         records += spec->sets[i].nrecords + spec->sets[i].nfallback;
-    for (size_t i = 0; i < s->nnotes; i++)
-        if (!s->notes[i].info || o->verbose)
-            (void)printf("%s: %s: %s\n", what,
-                         s->notes[i].info ? "note" : "warning",
-                         without_root(s->notes[i].text));
     (void)printf("%s: ok: %s, spelled as %s; %zu set%s, %zu record%s\n", what,
                  spec->form == SPEC_ROWS ? "rows" : "object form",
                  spec_spelling_name(spec->spelling), spec->nsets,
@@ -138,9 +138,24 @@ static int read_file(const char *path, struct buf *b, struct err *e)
 /* Whose text a file is. */
 struct place {
     char owner[NAME_SIZE], zone[NAME_SIZE];
-    bool given;
+    bool given, zone_given;
+    const struct config_zone *section; /* NULL: none */
     struct spec_context ctx;
 };
+
+static void judge_by(struct place *p, const struct config *cfg)
+{
+    p->ctx.owner = p->owner;
+    p->ctx.zone = p->zone;
+    p->ctx.cross_names =
+        !p->given || (p->section != NULL && p->section->cross_names);
+    p->ctx.allow_active =
+        !p->given || (p->section != NULL && p->section->allow_active);
+    p->ctx.min_period_ms =
+        cfg != NULL ? cfg->min_period_ms : DEFAULT_MIN_PERIOD_MS;
+    p->ctx.max_targets =
+        cfg != NULL ? (size_t)cfg->max_targets : DEFAULT_MAX_TARGETS;
+}
 
 static int place_of(const struct cli_options *o, const struct config *cfg,
                     struct place *p)
@@ -158,37 +173,41 @@ static int place_of(const struct cli_options *o, const struct config *cfg,
     if (!name_within(p->owner, p->zone))
         return cli_fail(-1, "--name %s is not within --zone %s", p->owner,
                         p->zone);
-    p->ctx.owner = p->owner;
-    p->ctx.zone = p->zone;
-    p->ctx.cross_names = !p->given;
-    p->ctx.allow_active = !p->given;
-    p->ctx.min_period_ms =
-        cfg != NULL ? cfg->min_period_ms : DEFAULT_MIN_PERIOD_MS;
-    p->ctx.max_targets =
-        cfg != NULL ? (size_t)cfg->max_targets : DEFAULT_MAX_TARGETS;
+    if (p->given)
+        p->section = lint_section(cfg, p->owner);
+    p->zone_given = o->zone != NULL;
+    if (!p->zone_given && p->section != NULL &&
+        strcmp(p->section->name, "*") != 0) {
+        memcpy(p->zone, p->section->name, strlen(p->section->name) + 1);
+        p->zone_given = true;
+    }
+    judge_by(p, cfg);
     return 0;
 }
 
-/* Nobody said whose text it is: an apex spec is one, too. The error of the
- * reading that it was meant for is told. */
+/* Nobody said which zone the text is for: it may be an apex spec, too. The
+ * error of the reading that it was meant for is told. */
 static int parse_anywhere(const struct place *p, const struct buf *b,
                           struct lint_subject *s)
 {
-    struct spec_context apex = p->ctx;
+    struct spec_context ctx = p->ctx;
+    struct spec *apex = NULL;
     struct err e;
+    int rc = spec_parse_text(buf_get(b), b->len, &ctx, &s->spec, &s->err);
 
-    if (spec_parse_text(buf_get(b), b->len, &p->ctx, &s->spec, &s->err) == 0)
-        return 0;
-    s->spec = NULL;
-    apex.owner = apex.zone;
+    if (p->zone_given || (rc == 0 && s->spec->nsets > 0))
+        return rc;
     if (p->given)
-        return -1;
-    if (spec_parse_text(buf_get(b), b->len, &apex, &s->spec, &e) == 0)
+        ctx.zone = p->owner;
+    ctx.owner = ctx.zone;
+    if (spec_parse_text(buf_get(b), b->len, &ctx, &apex, &e) == 0) {
+        spec_free(s->spec);
+        s->spec = apex;
         return 0;
-    s->spec = NULL;
-    if (strstr(s->err.msg, "belongs into the apex spec") != NULL)
+    }
+    if (rc != 0 && strstr(s->err.msg, "belongs into the apex spec") != NULL)
         s->err = e;
-    return -1;
+    return rc;
 }
 
 /* The text as one character-string after the other, for the advice. */
@@ -220,7 +239,7 @@ static void lint_file(const struct cli_options *o, const struct config *cfg,
     buf_init(&b, 4 * SPEC_TEXT_MAX);
     if (read_file(path, &b, &s.err) == 0 && parse_anywhere(p, &b, &s) == 0) {
         keep_text(&s, &b);
-        lint_advise(&s, cfg, p->given ? lint_section(cfg, p->owner) : NULL);
+        lint_advise(&s, cfg, p->section, o->cron_ms);
     }
     tell(o, t, path, &s);
     buf_fini(&b);
@@ -233,7 +252,7 @@ static void lint_name(const struct cli_options *o, const struct config *cfg,
     struct lint_subject s;
 
     lint_init(&s);
-    lint_dns(&s, cfg, name);
+    lint_dns(&s, cfg, name, o->cron_ms);
     tell(o, t, name, &s);
     lint_fini(&s);
 }
@@ -274,5 +293,5 @@ const struct cli_command cli_lint = {
     "place as a JSON pointer; warnings say what its author should know, notes\n"
     "(-v) how long a failover takes. --name and --zone say what a file's text\n"
     "is for; without them names are not judged.",
-    "cvJSNZhV",
+    "cvJSNZChV",
     run};

@@ -31,18 +31,20 @@ void lint_note_add(struct lint_subject *s, const char *id, bool info,
 /* Adds what the spec's own text and the agent's file say of it: warnings,
  * advice, targets that the limits refuse, fallback without anchors, sizes
  * that the provider does not take. cfg and zone may be NULL: not known.
- * source: spec-language 10 */
+ * cron_ms: its interval; 0: a minute. source: spec-language 10 */
 void lint_advise(struct lint_subject *s, const struct config *cfg,
-                 const struct config_zone *zone);
+                 const struct config_zone *zone, int64_t cron_ms);
 
 /* Reads the spec that DNS has for name, judged with its zone's apex spec, and
- * adds what DNS says of it: a wildcard that its name hides, the SOA minimum.
- * Zone, servers and limits come from cfg where it has the zone; else from the
- * recursive servers. On failure s->err says why. */
+ * adds what DNS says of it: a wildcard that its name hides, the SOA minimum,
+ * the TTLs that it leaves as they are. Zone, servers and limits come from cfg
+ * where it has the zone; else from the recursive servers. On failure s->err
+ * says why. */
 void lint_dns(struct lint_subject *s, const struct config *cfg,
-              const char *name);
+              const char *name, int64_t cron_ms);
 
-/* The section of cfg that name (canonical) belongs to; NULL: none. */
+/* The section of cfg that name (canonical) belongs to: of its zone, else the
+ * only one for every zone ("*"); NULL: none. */
 const struct config_zone *lint_section(const struct config *cfg,
                                        const char *name);
 

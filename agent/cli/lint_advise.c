@@ -44,16 +44,22 @@ void lint_note_add(struct lint_subject *s, const char *id, bool info,
 const struct config_zone *lint_section(const struct config *cfg,
                                        const char *name)
 {
-    const struct config_zone *best = NULL;
+    const struct config_zone *best = NULL, *every = NULL;
+    size_t nevery = 0;
 
     for (size_t i = 0; cfg != NULL && i < cfg->nzones; i++) {
         const struct config_zone *z = &cfg->zones[i];
 
-        if (strcmp(z->name, "*") != 0 && name_within(name, z->name) &&
-            (best == NULL || name_labels(z->name) > name_labels(best->name)))
+        if (strcmp(z->name, "*") == 0) {
+            every = z;
+            nevery++;
+        } else if (name_within(name, z->name) &&
+                   (best == NULL ||
+                    name_labels(z->name) > name_labels(best->name))) {
             best = z;
+        }
     }
-    return best;
+    return best == NULL && nevery == 1 ? every : best;
 }
 
 /* --- the agent's limits --------------------------------------------------- */
@@ -83,6 +89,14 @@ static bool asks_itself(const struct spec *spec, const struct spec_record *rec)
     return rec->when != NULL && rec->when->local;
 }
 
+static void check_records(struct lint_subject *s, const struct config *cfg,
+                          const struct spec_record *recs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (asks_itself(s->spec, &recs[i]))
+            check_target(s, cfg, &recs[i].addr, recs[i].pointer);
+}
+
 static void check_targets(struct lint_subject *s, const struct config *cfg)
 {
     const struct spec *spec = s->spec;
@@ -94,13 +108,10 @@ static void check_targets(struct lint_subject *s, const struct config *cfg)
         for (size_t k = 0; k < c->ntargets; k++)
             check_target(s, cfg, &c->targets[k], c->pointer);
     }
-    for (size_t i = 0; i < spec->nsets; i++)
-        for (size_t k = 0; k < spec->sets[i].nrecords; k++) {
-            const struct spec_record *rec = &spec->sets[i].records[k];
-
-            if (asks_itself(spec, rec))
-                check_target(s, cfg, &rec->addr, rec->pointer);
-        }
+    for (size_t i = 0; i < spec->nsets; i++) {
+        check_records(s, cfg, spec->sets[i].records, spec->sets[i].nrecords);
+        check_records(s, cfg, spec->sets[i].fallback, spec->sets[i].nfallback);
+    }
 }
 
 static void check_anchors(struct lint_subject *s, const struct config *cfg)
@@ -116,14 +127,20 @@ static void check_anchors(struct lint_subject *s, const struct config *cfg)
         }
 }
 
+/* The longest of the documents: the limit is that of one TXT record. */
 static size_t text_size(const struct lint_subject *s)
 {
-    size_t n = 0;
+    size_t longest = 0;
 
-    for (size_t i = 0; i < s->ntxts; i++)
+    for (size_t i = 0; i < s->ntxts; i++) {
+        size_t n = 0;
+
         for (size_t k = 0; k < s->txts[i].nstrings; k++)
             n += s->txts[i].strings[k].len;
-    return n;
+        if (n > longest)
+            longest = n;
+    }
+    return longest;
 }
 
 static int64_t check_provider(struct lint_subject *s,
@@ -155,10 +172,10 @@ static int64_t check_provider(struct lint_subject *s,
  */
 
 void lint_advise(struct lint_subject *s, const struct config *cfg,
-                 const struct config_zone *zone)
+                 const struct config_zone *zone, int64_t cron_ms)
 {
-    struct spec_advise_context ctx = {.cron_interval_ms = CRON_INTERVAL_MS,
-                                      .debounce_ms = 0};
+    struct spec_advise_context ctx = {
+        .cron_interval_ms = cron_ms > 0 ? cron_ms : CRON_INTERVAL_MS};
     struct spec_advice *advice = NULL;
     size_t n = 0;
 
