@@ -154,8 +154,9 @@ bool live_result(struct live *l, struct check *c, enum health_result result,
 {
     bool changed = health_feed(&c->row->health, &c->rule, result, now_ms);
 
-    /* A held set waits for more failures of what is down already. */
-    if (changed || l->nheld > 0)
+    /* A set that is held, or waits for the debounce, counts the failures of
+     * what is down already. */
+    if (changed || l->nheld > 0 || l->flush_ms != INT64_MAX)
         world_touch(l->w, c);
     return changed;
 }
