@@ -301,7 +301,8 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 bool plan_is_check_withdrawal(const struct plan_value *v)
 {
     return v->published && !v->publish && !v->dropped && v->twin == 0 &&
-           v->healthy == TRI_FALSE && !v->maintenance;
+           v->healthy == TRI_FALSE && !v->maintenance &&
+           v->access_period_ms > 0; /* 0: no check stands behind it */
 }
 
 static size_t count_withdrawals(const struct plan_set *set, int64_t *latest_ms)
@@ -500,7 +501,8 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
         m->created = m->created || !v->present;
         m->held_off = m->returning = false;
     } else {
-        m->shut = m->shut || (v->return_manual && plan_is_check_withdrawal(v));
+        m->shut = m->shut || (v->return_manual && !v->dropped &&
+                              v->healthy == TRI_FALSE && !v->maintenance);
         remember_withdrawal(set, v, now_ms);
         set->memory->brake_since_ms = 0;
     }
