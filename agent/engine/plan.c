@@ -38,11 +38,21 @@ static void again_at(struct plan_set *set, int64_t at_ms, int64_t now_ms)
 
 /* --- others' hands, damping ---------------------------------------------- */
 
+/* return: manual, and out for want of health. */
+static bool must_shut(const struct plan_value *v)
+{
+    return v->return_manual && !v->dropped && v->healthy == TRI_FALSE &&
+           !v->maintenance;
+}
+
 static void look_at_hands(struct plan_value *v)
 {
     struct memory_value *m = v->memory;
 
     v->confirm = m->uncertain;
+    /* A withdrawal whose answer was lost, and it happened. */
+    if (m->seen && m->uncertain && m->expected && !v->published)
+        m->shut = m->shut || must_shut(v);
     if (m->seen && !m->uncertain && m->expected != v->published) {
         m->put_in = v->published;
         /* Whoever puts a value in by hand has let it in; allDown: all, which
@@ -501,8 +511,7 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
         m->created = m->created || !v->present;
         m->held_off = m->returning = false;
     } else {
-        m->shut = m->shut || (v->return_manual && !v->dropped &&
-                              v->healthy == TRI_FALSE && !v->maintenance);
+        m->shut = m->shut || (v->published && must_shut(v));
         remember_withdrawal(set, v, now_ms);
         set->memory->brake_since_ms = 0;
     }
