@@ -160,6 +160,7 @@ const struct provider_ops provider_ispconfig = {
              .lists_zones = true,
              .lists_specs = true,
              .min_ttl_s = 60,
+             .txt_unescaped = true,
              /* The panel's cron writes the zone files once a minute. */
              .publish_ms = 60000},
     .open = isp_open,
@@ -168,4 +169,5 @@ const struct provider_ops provider_ispconfig = {
     .list_specs = isp_list_specs,
     .list_records = isp_list_records,
     .apply = isp_apply,
+    .write_spec = isp_write_spec,
 };

@@ -21,6 +21,7 @@
  *   ispconfig_apply.c    a change set, step by step
  *   ispconfig_write.c    one write and its read-back
  *   ispconfig_serial.c   permissions before, the serial after
+ *   ispconfig_spec.c     a spec's TXT record
  * source: ISPConfig's remote API, remoting_client/API-docs */
 
 #define ISPCONFIG_MAX_ANSWER ((size_t)16 * 1024 * 1024)
@@ -55,7 +56,7 @@ struct ispconfig {
     struct isp_call *waiting; /* for the login, in order */
 
     bool may_change_zone; /* tried once, see isp_permissions */
-    bool may_change[3];   /* A, AAAA, CNAME */
+    bool may_change[4];   /* A, AAAA, CNAME, TXT */
 
     size_t busy; /* calls and operations under way */
     bool closing;
@@ -129,6 +130,10 @@ bool isp_records_of(const struct soap_value *v, const struct soap_value **items,
 MUST_CHECK int isp_row_read(const struct soap_value *v,
                             const struct isp_zone *z, struct arena *a,
                             struct isp_row *out, struct err *e);
+/* The same for TXT records; their data is what is stored. */
+MUST_CHECK int isp_txt_row_read(const struct soap_value *v,
+                                const struct isp_zone *z, struct arena *a,
+                                struct isp_row *out, struct err *e);
 /* The column's text; NULL when missing or SQL NULL. */
 const char *isp_row_get(const struct isp_row *r, const char *column);
 /* "dns_a_get", "dns_cname_update" …: verb of the type's family. In a. */
@@ -209,6 +214,9 @@ void isp_write(struct ispconfig *p, const struct isp_write *w, isp_write_cb *cb,
 void isp_add(struct ispconfig *p, const struct isp_zone *z,
              const struct change *c, bool new_serial, isp_write_cb *cb,
              void *arg);
+/* The columns of a new row, as a map. */
+void isp_put_new_row(struct soap_args *args, const struct isp_zone *z,
+                     const struct change *c);
 
 /* ---- operations ---------------------------------------------------------- */
 
@@ -220,5 +228,7 @@ void isp_list_records(struct provider *p, const char *zone,
                       provider_records_cb *cb, void *arg);
 void isp_apply(struct provider *p, const struct change_set *set,
                provider_apply_cb *cb, void *arg);
+void isp_write_spec(struct provider *p, const struct spec_write *w,
+                    provider_written_cb *cb, void *arg);
 
 #endif

@@ -105,15 +105,17 @@ static void copy_columns(const struct soap_value *v, struct arena *a,
     }
 }
 
-static bool read_type(const char *text, enum rr_type *out)
+static bool read_type(const char *text, bool txt, enum rr_type *out)
 {
     struct err e;
 
-    return text != NULL && rr_type_parse(text, out, &e) == 0 && *out != RR_TXT;
+    return text != NULL && rr_type_parse(text, out, &e) == 0 &&
+           (*out == RR_TXT) == txt;
 }
 
-int isp_row_read(const struct soap_value *v, const struct isp_zone *z,
-                 struct arena *a, struct isp_row *out, struct err *e)
+static int row_read(const struct soap_value *v, const struct isp_zone *z,
+                    bool txt, struct arena *a, struct isp_row *out,
+                    struct err *e)
 {
     const char *id, *name, *data, *zone, *active;
     struct err ignored;
@@ -132,7 +134,7 @@ int isp_row_read(const struct soap_value *v, const struct isp_zone *z,
                        "this is no list of DNS records");
     out->id = id;
     if (strcmp(zone, z->id) != 0 || name == NULL || data == NULL ||
-        !read_type(isp_row_get(out, "type"), &out->type) ||
+        !read_type(isp_row_get(out, "type"), txt, &out->type) ||
         isp_name_of(name, z, out->name) != 0 ||
         rr_data_canon(out->type, data, z->name, &canon, &ignored) != 0)
         return 0;
@@ -141,6 +143,18 @@ int isp_row_read(const struct soap_value *v, const struct isp_zone *z,
     (void)read_u32(isp_row_get(out, "ttl"), &out->ttl_s);
     out->active = active != NULL && strcasecmp(active, "Y") == 0;
     return 1;
+}
+
+int isp_row_read(const struct soap_value *v, const struct isp_zone *z,
+                 struct arena *a, struct isp_row *out, struct err *e)
+{
+    return row_read(v, z, false, a, out, e);
+}
+
+int isp_txt_row_read(const struct soap_value *v, const struct isp_zone *z,
+                     struct arena *a, struct isp_row *out, struct err *e)
+{
+    return row_read(v, z, true, a, out, e);
 }
 
 /* ---- the zone ------------------------------------------------------------ */

@@ -17,7 +17,7 @@
  * ones the empty record (data_processing_error), and an UPDATE … WHERE id = 0
  * behind all that would match nothing. It does not ask for a new serial. */
 
-static const enum rr_type tried[] = {RR_A, RR_AAAA, RR_CNAME};
+static const enum rr_type tried[] = {RR_A, RR_AAAA, RR_CNAME, RR_TXT};
 #define N_TRIED (sizeof tried / sizeof tried[0])
 
 struct trial {

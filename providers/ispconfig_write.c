@@ -332,8 +332,8 @@ static const char *name_to_store(const char *name, const struct isp_zone *z,
     return strcmp(relative, "@") == 0 ? name : relative;
 }
 
-static void put_new_row(struct soap_args *args, const struct isp_zone *z,
-                        const struct change *c)
+void isp_put_new_row(struct soap_args *args, const struct isp_zone *z,
+                     const struct change *c)
 {
     char relative[NAME_SIZE], ttl[24], serial[16], stamp[32];
     uint32_t ttl_s = c->ttl_s >= 0 ? (uint32_t)c->ttl_s : z->ttl_s;
@@ -371,7 +371,7 @@ void isp_add(struct ispconfig *p, const struct isp_zone *z,
     w->change = c;
     soap_args_init(&args);
     soap_put_string(&args, "0");
-    put_new_row(&args, z, c);
+    isp_put_new_row(&args, z, c);
     if (new_serial)
         soap_put_bool(&args, true);
     isp_call(p, isp_method(w->a, c->type, "add"), &args, true, on_add, w);

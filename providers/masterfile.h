@@ -66,6 +66,20 @@ MUST_CHECK int masterfile_list(const struct masterfile *m,
 void masterfile_specs(const struct masterfile *m, struct arena *a,
                       const char ***owners, size_t *n);
 
+/* The text with one TXT record of ours at the name (canonical, _failover
+ * included) that says text, and the serial replaced. A record that is ours
+ * (not provider_txt_is_foreign) gets the new data in its place and keeps its
+ * owner, TTL and the comment behind it; a second one goes. Without one, a line
+ * is added after the name's last TXT record, with its TTL, else with ttl_s at
+ * the end of the file.
+ * returns 0, or -1 with e set and nothing usable in out: as masterfile_edit;
+ * ERR_INPUT (not in the zone, a CNAME stands at the name), ERR_UNSUPPORTED (a
+ * record of ours stands in an included file, or cannot be read) */
+MUST_CHECK int masterfile_edit_txt(const struct masterfile *m, const char *name,
+                                   const char *text, size_t len, uint32_t ttl_s,
+                                   uint32_t serial, struct buf *out,
+                                   bool *changed, struct err *e);
+
 /* The text with changes v applied and the serial replaced.
  *   withdraw  each record of the value becomes a comment (above)
  *   publish   what was switched off comes back, else a new line after the

@@ -213,6 +213,12 @@ static int resolve_item(struct edit *x, size_t i)
     struct out *o = &x->outs[i];
 
     o->active = step->active;
+    if (step->removed) {
+        x->before = SIZE_MAX;
+        if (it->file == 0)
+            resolve_fresh(x, i);
+        return 0;
+    }
     if (it->kind == MF_GENERATE) {
         if (resolve_generate(x, it) != 0)
             return -1;
@@ -225,7 +231,7 @@ static int resolve_item(struct edit *x, size_t i)
             return -1;
     }
     x->want[x->nwant++] = (struct masterfile_want){
-        .item = it, .active = o->active, .ttl = o->ttl_s};
+        .item = it, .active = o->active, .ttl = o->ttl_s, .txt = step->txt};
     x->before = it->kind != MF_GENERATE && !o->active ? i : SIZE_MAX;
     if (it->file == 0)
         resolve_fresh(x, i);
@@ -244,7 +250,8 @@ static int resolve(struct edit *x)
 
 /* The item's text with what was decided for it. */
 static void render_lines(struct edit *x, const struct masterfile_item *it,
-                         const struct out *o, struct buf *b)
+                         const struct out *o, const struct masterfile_txt *txt,
+                         struct buf *b)
 {
     uint32_t at = 0, ttl_at = it->ttl_tok.off, ttl_len = it->ttl_tok.len;
 
@@ -274,6 +281,13 @@ static void render_lines(struct edit *x, const struct masterfile_item *it,
         buf_printf(b, "%0*u", width, x->serial);
         at = it->serial.off + it->serial.len;
     }
+    if (txt != NULL) {
+        uint32_t end = it->type_tok.off + it->type_tok.len;
+
+        buf_add(b, it->text + at, end - at);
+        masterfile_txt_render(it, txt, x->eol, b);
+        return;
+    }
     buf_add(b, it->text + at, it->len - at);
 }
 
@@ -302,7 +316,7 @@ static void render_off(struct edit *x, const struct masterfile_item *it,
     o->owner =
         !o->base_owner && it->owner_tok.len > 0 ? OWNER_DROP : OWNER_KEEP;
     o->ttl = !o->base_ttl && it->ttl_tok.len > 0 ? TTL_DROP : TTL_KEEP;
-    render_lines(x, it, o, &b);
+    render_lines(x, it, o, NULL, &b);
     p = buf_get(&b);
     for (end = p + b.len; p < end;) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
@@ -323,7 +337,12 @@ static void render_fresh(struct edit *x, const struct masterfile_fresh *f)
     buf_printf(x->text, "%s\t", f->name);
     if (f->ttl_s >= 0)
         buf_printf(x->text, "%lld\t", (long long)f->ttl_s);
-    buf_printf(x->text, "IN\t%s\t%s%s", rr_type_name(f->type), f->data, x->eol);
+    buf_printf(x->text, "IN\t%s\t", rr_type_name(f->type));
+    if (f->txt != NULL)
+        masterfile_txt_data(f->txt, x->eol, x->text);
+    else
+        buf_str(x->text, f->data);
+    buf_str(x->text, x->eol);
 }
 
 static void copy_to(struct edit *x, size_t end)
@@ -335,14 +354,19 @@ static void copy_to(struct edit *x, size_t end)
 static void render_item(struct edit *x, size_t i)
 {
     const struct masterfile_item *it = &x->m->items[i];
+    const struct masterfile_step *step = &x->plan->steps[i];
     struct out *o = &x->outs[i];
     size_t end = (size_t)it->raw_off + it->raw_len;
     bool was_active = it->kind == MF_RECORD;
 
     copy_to(x, it->raw_off);
+    if (step->removed) {
+        x->copied = end;
+        return;
+    }
     if (it->kind == MF_GENERATE ||
         (o->active == was_active && o->owner == OWNER_KEEP &&
-         o->ttl == TTL_KEEP && it->type != MF_SOA &&
+         o->ttl == TTL_KEEP && it->type != MF_SOA && step->txt == NULL &&
          (o->active ||
           (o->note_owner == it->noted_owner &&
            o->lent_owner == it->lent_owner && o->lent_ttl == it->lent_ttl)))) {
@@ -350,7 +374,7 @@ static void render_item(struct edit *x, size_t i)
         return;
     }
     if (o->active)
-        render_lines(x, it, o, x->text);
+        render_lines(x, it, o, step->txt, x->text);
     else
         render_off(x, it, o);
     x->copied = end;
@@ -379,45 +403,46 @@ static const char *eol_of(const struct masterfile_file *f)
     return nl != NULL && nl > f->text && nl[-1] == '\r' ? "\r\n" : "\n";
 }
 
+int masterfile_edit_plan(const struct masterfile *m,
+                         const struct masterfile_plan *plan, uint32_t serial,
+                         struct buf *out, struct err *e)
+{
+    struct edit x = {.m = m,
+                     .plan = plan,
+                     .arena = plan->arena,
+                     .serial = serial,
+                     .text = out,
+                     .e = e,
+                     .eol = eol_of(&m->files[0])};
+
+    if (m->items[m->soa].file != 0)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "%s:%u: the SOA stands in an included file; it must be "
+                       "in the zone's main file for its serial to be raised",
+                       m->files[m->items[m->soa].file].path,
+                       m->items[m->soa].line);
+    x.outs = arena_array(x.arena, m->n, sizeof *x.outs);
+    x.want = arena_array(x.arena, m->n + plan->nfresh, sizeof *x.want);
+    if (resolve(&x) != 0)
+        return -1;
+    render(&x);
+    if (out->over)
+        return err_set(e, ERR_LIMIT, "%s: more than %zu bytes after the change",
+                       m->files[0].path, out->max);
+    return masterfile_verify(m, x.want, x.nwant, serial, out, e);
+}
+
 int masterfile_edit(const struct masterfile *m, const struct change *v,
                     size_t n, uint32_t serial, struct change_result *results,
                     struct buf *out, bool *changed, struct err *e)
 {
     struct masterfile_plan plan;
-    struct edit x = {.m = m,
-                     .plan = &plan,
-                     .serial = serial,
-                     .text = out,
-                     .e = e,
-                     .eol = eol_of(&m->files[0])};
-    int r = -1;
+    int r = 0;
 
     masterfile_plan_make(m, v, n, results, &plan);
-    x.arena = plan.arena;
     *changed = plan.changed;
-    if (!plan.changed) {
-        r = 0;
-        goto out;
-    }
-    if (m->items[m->soa].file != 0) {
-        (void)err_set(e, ERR_UNSUPPORTED,
-                      "%s:%u: the SOA stands in an included file; it must be "
-                      "in the zone's main file for its serial to be raised",
-                      m->files[m->items[m->soa].file].path,
-                      m->items[m->soa].line);
-        goto out;
-    }
-    x.outs = arena_array(x.arena, m->n, sizeof *x.outs);
-    x.want = arena_array(x.arena, m->n + plan.nfresh, sizeof *x.want);
-    if (resolve(&x) != 0)
-        goto out;
-    render(&x);
-    if (out->over)
-        (void)err_set(e, ERR_LIMIT, "%s: more than %zu bytes after the change",
-                      m->files[0].path, out->max);
-    else
-        r = masterfile_verify(m, x.want, x.nwant, serial, out, e);
-out:
+    if (plan.changed)
+        r = masterfile_edit_plan(m, &plan, serial, out, e);
     masterfile_plan_fini(&plan);
     return r;
 }

@@ -184,11 +184,20 @@ struct masterfile_fresh {
     enum rr_type type;
     int64_t ttl_s; /* -1: none */
     size_t after;  /* index of items; SIZE_MAX: the end of the file */
+    const struct masterfile_txt
+        *txt; /* of a TXT record; data then is not used */
+};
+/* The bytes of a TXT record, its character-strings joined. */
+struct masterfile_txt {
+    const char *text;
+    size_t len;
 };
 #define MASTERFILE_TTL_KEEP INT64_MIN
 struct masterfile_step { /* one per item */
     bool active;
-    int64_t ttl_s; /* MASTERFILE_TTL_KEEP: as it is */
+    int64_t ttl_s;                    /* MASTERFILE_TTL_KEEP: as it is */
+    bool removed;                     /* a TXT record that goes */
+    const struct masterfile_txt *txt; /* a TXT record's new data; NULL: as is */
 };
 struct masterfile_plan {
     struct arena *arena;
@@ -203,6 +212,27 @@ void masterfile_plan_make(const struct masterfile *m, const struct change *v,
                           struct masterfile_plan *out);
 void masterfile_plan_fini(struct masterfile_plan *p);
 
+/* --- masterfile_edit.c --------------------------------------------------- */
+/* Writes the text that a plan with changes asks for; as masterfile_edit. */
+MUST_CHECK int masterfile_edit_plan(const struct masterfile *m,
+                                    const struct masterfile_plan *plan,
+                                    uint32_t serial, struct buf *out,
+                                    struct err *e);
+
+/* --- masterfile_txt.c ---------------------------------------------------- */
+/* The bytes of a TXT item's data, added to out.
+ * returns 0, or -1 with e set (ERR_UNSUPPORTED, with its place) */
+MUST_CHECK int masterfile_txt_read(const struct masterfile *m,
+                                   const struct masterfile_item *it,
+                                   struct buf *out, struct err *e);
+/* The rest of a TXT item's lines after its type, with new data. */
+void masterfile_txt_render(const struct masterfile_item *it,
+                           const struct masterfile_txt *txt, const char *eol,
+                           struct buf *b);
+/* The data of a new record: `"…"`, or several strings in parentheses. */
+void masterfile_txt_data(const struct masterfile_txt *txt, const char *eol,
+                         struct buf *b);
+
 /* --- masterfile_verify.c ------------------------------------------------- */
 /* What must stand in the new text, in order. */
 struct masterfile_want {
@@ -210,6 +240,7 @@ struct masterfile_want {
     const struct masterfile_fresh *fresh; /* NULL: item */
     bool active;
     uint32_t ttl;
+    const struct masterfile_txt *txt; /* item's new data; NULL: as it is */
 };
 /* Reads text again and compares. returns 0, or -1 with e set (ERR_BUG) */
 MUST_CHECK int masterfile_verify(const struct masterfile *m,

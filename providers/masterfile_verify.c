@@ -73,7 +73,21 @@ static bool same_soa(const struct masterfile_item *a,
     return same_span(a, x, b, y);
 }
 
-static bool fits_item(const struct masterfile_want *w,
+static bool says(const struct masterfile *m, const struct masterfile_item *it,
+                 const struct masterfile_txt *txt)
+{
+    struct buf b;
+    bool same;
+
+    buf_init(&b, MASTERFILE_MAX);
+    same = it->type == RR_TXT && masterfile_txt_read(m, it, &b, NULL) == 0 &&
+           b.len == txt->len && memcmp(buf_get(&b), txt->text, b.len) == 0;
+    buf_fini(&b);
+    return same;
+}
+
+static bool fits_item(const struct masterfile *m,
+                      const struct masterfile_want *w,
                       const struct masterfile_item *got)
 {
     const struct masterfile_item *it = w->item;
@@ -93,10 +107,13 @@ static bool fits_item(const struct masterfile_want *w,
         return false;
     if (it->type == MF_SOA)
         return same_soa(got, it);
+    if (w->txt != NULL)
+        return says(m, got, w->txt);
     return same_span(got, got->rdata, it, it->rdata);
 }
 
-static bool fits_fresh(const struct masterfile_want *w,
+static bool fits_fresh(const struct masterfile *m,
+                       const struct masterfile_want *w,
                        const struct masterfile_item *got)
 {
     const struct masterfile_fresh *f = w->fresh;
@@ -107,6 +124,8 @@ static bool fits_fresh(const struct masterfile_want *w,
         got->type != (uint16_t)f->type || strcmp(got->owner, f->name) != 0 ||
         (f->ttl_s >= 0 && got->ttl != w->ttl))
         return false;
+    if (f->txt != NULL)
+        return says(m, got, f->txt);
     data = masterfile_data(got);
     same = strcmp(data, f->data) == 0;
     free(data);
@@ -138,8 +157,8 @@ int masterfile_verify(const struct masterfile *m,
     for (size_t i = 0; i < n; i++) {
         const struct masterfile_item *it = &got->items[i];
 
-        if (want[i].item != NULL ? fits_item(&want[i], it)
-                                 : fits_fresh(&want[i], it))
+        if (want[i].item != NULL ? fits_item(got, &want[i], it)
+                                 : fits_fresh(got, &want[i], it))
             continue;
         (void)err_set(e, ERR_BUG,
                       "%s: line %u of the edited text is not what was meant",

@@ -26,3 +26,16 @@ void provider_skip_after(const struct change_set *set, size_t failed,
             set->v[i].op == CHANGE_WITHDRAW)
             results[i].state = CHANGE_SKIPPED;
 }
+
+bool provider_txt_is_foreign(const char *text, size_t len)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t i = 0;
+
+    if (len >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0)
+        i = sizeof mark - 1;
+    while (i < len && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' ||
+                       text[i] == '\n'))
+        i++;
+    return i == len || (text[i] != '[' && text[i] != '{' && text[i] != '"');
+}

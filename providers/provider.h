@@ -33,6 +33,8 @@ struct provider_caps {
     bool creates_missing; /* adds a value it does not hold without `create` */
     uint32_t min_ttl_s;
     size_t txt_max;     /* bytes of one TXT value; 0: no own limit */
+    bool txt_unescaped; /* what it stores of a TXT gets into its zone files
+                           between quotes and otherwise as it is */
     int64_t publish_ms; /* from an accepted write to DNS, at most */
 };
 
@@ -107,7 +109,25 @@ struct provider_specs {
     size_t n;
 };
 
+/* A _failover TXT to be written. */
+struct spec_write {
+    const char *zone;  /* canonical */
+    const char *owner; /* canonical, in zone, without _failover */
+    const char *text;  /* as it is to be stored, with txt_unescaped; else the
+                          bytes that DNS is to serve */
+    size_t len;
+    uint32_t ttl_s; /* of a new record; one that is there keeps its own */
+};
+struct provider_written {
+    struct err err; /* ERR_NONE: it is stored; ERR_UNKNOWN: it may be; else it
+                       is not, or (changed) not all that goes with it */
+    bool changed;   /* something was written; else it was there already */
+    bool has_serial;
+    uint32_t serial; /* the zone's serial after it */
+};
+
 typedef void provider_apply_cb(void *arg, const struct provider_apply *r);
+typedef void provider_written_cb(void *arg, const struct provider_written *r);
 typedef void provider_records_cb(void *arg, const struct provider_records *r);
 typedef void provider_names_cb(void *arg, const struct provider_names *r);
 typedef void provider_specs_cb(void *arg, const struct provider_specs *r);
@@ -159,6 +179,11 @@ struct provider_ops {
                          provider_records_cb *cb, void *arg);
     void (*apply)(struct provider *p, const struct change_set *set,
                   provider_apply_cb *cb, void *arg);
+    /* Makes the text the only one at _failover.<owner> that is not foreign
+     * (provider_txt_is_foreign): those stay as they are. w is copied. NULL
+     * where a provider cannot. */
+    void (*write_spec)(struct provider *p, const struct spec_write *w,
+                       provider_written_cb *cb, void *arg);
 };
 
 /* First member of every instance. */
@@ -172,6 +197,11 @@ extern const struct provider_ops provider_ispconfig;
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *type);
+
+/* A TXT record at a _failover name that is another tool's: its text begins,
+ * after blanks and a byte order mark, with none of [ { ".
+ * source: spec-language 1 */
+bool provider_txt_is_foreign(const char *text, size_t len);
 
 /* Shared by providers that apply one change after the other: marks what is
  * still open in the sets of failed publishes as SKIPPED. */

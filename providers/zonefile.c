@@ -368,4 +368,5 @@ const struct provider_ops provider_zonefile = {
     .list_specs = zonefile_list_specs,
     .list_records = zonefile_list_records,
     .apply = zonefile_apply,
+    .write_spec = zonefile_write_spec,
 };

@@ -5,7 +5,7 @@
 #include "providers/provider.h"
 #include "providers/zonefile_disk.h"
 
-/* What zonefile.c and zonefile_apply.c share; nobody else includes it. */
+/* What the zonefile*.c files share; nobody else includes it. */
 
 struct zonefile {
     struct provider base; /* first */
@@ -41,6 +41,30 @@ char *zonefile_plain_zone(const char *zone);
 void zonefile_enter(struct zonefile *z);
 void zonefile_leave(struct zonefile *z);
 
+/* One rewrite of a zone file, the way to disk and back included. */
+struct zonefile_rewritten {
+    struct err err; /* ERR_NONE, or why the whole was given up; named */
+    struct err why; /* the same without the zone */
+    enum change_state state; /* DONE; FAILED: nothing is changed; UNKNOWN */
+    bool changed;            /* the edit changed something */
+    bool has_serial;
+    uint32_t serial;
+};
+struct zonefile_rewrite {
+    const char *zone; /* copied */
+    /* The new text; called again when the file changed meanwhile. As
+     * masterfile_edit. */
+    int (*edit)(void *arg, const struct masterfile *m, uint32_t serial,
+                struct buf *out, bool *changed, struct err *e);
+    void (*done)(void *arg, const struct zonefile_rewritten *r); /* once */
+    bool confirm; /* nothing to change: what the server does not serve yet is
+                     reloaded and awaited all the same */
+    void *arg;
+};
+void zonefile_rewrite(struct zonefile *z, const struct zonefile_rewrite *what);
+
+void zonefile_write_spec(struct provider *p, const struct spec_write *spec,
+                         provider_written_cb *cb, void *arg);
 void zonefile_apply(struct provider *p, const struct change_set *set,
                     provider_apply_cb *cb, void *arg);
 

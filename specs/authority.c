@@ -23,6 +23,13 @@ static int compare_set(const struct spec_claim *a, const struct spec_claim *b)
     return c != 0 ? c : (int)a->set->type - (int)b->set->type;
 }
 
+static int compare_view(const struct spec_set *a, const struct spec_set *b)
+{
+    if (a->view == NULL || b->view == NULL)
+        return (a->view != NULL) - (b->view != NULL);
+    return strcmp(a->view, b->view);
+}
+
 /* Claims of one set together, the one that holds first. */
 static int by_right(const void *a, const void *b)
 {
@@ -34,7 +41,8 @@ static int by_right(const void *a, const void *b)
         return c;
     if (nx != ny)
         return nx > ny ? -1 : 1;
-    return name_compare(x->spec->owner, y->spec->owner);
+    c = name_compare(x->spec->owner, y->spec->owner);
+    return c != 0 ? c : compare_view(x->set, y->set);
 }
 
 static const char *pointer(const struct spec_set *set)
@@ -77,7 +85,9 @@ void spec_authority(const struct spec *const *specs, size_t n, struct arena *a,
     if (count > 0)
         qsort(all, count, sizeof *all, by_right);
     for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || compare_set(&all[kept - 1], &all[i]) != 0) {
+        /* All views of a name and type are one owner's. */
+        if (kept == 0 || compare_set(&all[kept - 1], &all[i]) != 0 ||
+            all[kept - 1].spec == all[i].spec) {
             all[kept++] = all[i];
             continue;
         }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "specs/check.h"
 #include "specs/spec.h"
 
 #define LOST "quotes lost: what was meant cannot be known"
@@ -15,10 +16,16 @@ struct bare {
     struct err *e;
 };
 
-/* Members whose values are free text: without quotes nobody knows where
- * they ended. */
-static const char *const free_text[] = {"body", "bodyMatch", "json",
-                                        "send", "expect",    "headers"};
+/* A member whose value is free text: without quotes nobody knows where it
+ * ended. */
+static bool free_text(const char *name)
+{
+    for (size_t i = 0; i < spec_check_members.n; i++)
+        if (spec_check_members.members[i].quoted &&
+            strcmp(spec_check_members.members[i].name, name) == 0)
+            return true;
+    return false;
+}
 
 static int bad(const struct bare *b, const struct spec_value *in,
                const char *accepted)
@@ -67,6 +74,23 @@ static bool value_byte(char c)
 {
     return letter_or_digit(c) ||
            (c != '\0' && strchr("._:/@|!?=&%*+~-", c) != NULL);
+}
+
+static bool all(const char *text, bool (*ok)(char))
+{
+    while (ok(*text))
+        text++;
+    return *text == '\0';
+}
+
+bool spec_bare_is_name(const char *text)
+{
+    return text[0] != '\0' && all(text, name_byte);
+}
+
+bool spec_bare_is_value(const char *text)
+{
+    return text[0] != '\0' && all(text, value_byte);
 }
 
 /* The run of bytes that `ok` takes, blanks around it dropped. */
@@ -151,13 +175,10 @@ static int member(struct bare *b, struct spec_value *object)
                    "letters, digits, \"_\", \".\", \"|\" and \"-\" in a "
                    "member's name, then \":\"");
     b->at++;
-    for (size_t i = 0; i < sizeof free_text / sizeof free_text[0]; i++) {
-        if (strcmp(name, free_text[i]) == 0) {
-            b->at = from;
-            return bad(b, object,
-                       "this member only in the spellings with quotes (" LOST
-                       ")");
-        }
+    if (free_text(name)) {
+        b->at = from;
+        return bad(b, object,
+                   "this member only in the spellings with quotes (" LOST ")");
     }
     return value(b, object, name, NULL);
 }

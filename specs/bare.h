@@ -1,6 +1,7 @@
 #ifndef SPECS_BARE_H
 #define SPECS_BARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/base/err.h"
@@ -19,5 +20,9 @@
 MUST_CHECK int spec_bare_parse(struct arena *a, const char *where,
                                const char *text, size_t len,
                                struct spec_value **root, struct err *e);
+
+/* Whether bare can say text as a member's name, as a value. */
+bool spec_bare_is_name(const char *text);
+bool spec_bare_is_value(const char *text);
 
 #endif

@@ -49,21 +49,6 @@ int spec_member_fail(struct spec_reader *r, const struct spec_value *v,
     return set_error(r, v, line);
 }
 
-void spec_member_later(struct spec_reader *r, const struct spec_value *v,
-                       const char *what, ...)
-{
-    char line[TEXT_SIZE], ptr[SPEC_POINTER_SIZE];
-    va_list ap;
-
-    if (r->later.code != ERR_NONE)
-        return;
-    va_start(ap, what);
-    (void)vsnprintf(line, sizeof line, what, ap);
-    va_end(ap);
-    (void)err_set(&r->later, ERR_UNSUPPORTED, "%s %s: %s not yet supported",
-                  r->where, spec_value_pointer(v, ptr), line);
-}
-
 void spec_member_warn(struct spec_reader *r, const struct spec_value *v,
                       const char *text, ...)
 {
@@ -87,9 +72,12 @@ void spec_member_warn(struct spec_reader *r, const struct spec_value *v,
 static const struct spec_member *find(const struct spec_table *t,
                                       const char *name)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->members[i].name, name) == 0)
+    for (size_t i = 0; i < t->n; i++) {
+        const char *s = t->members[i].name;
+
+        if (s[0] == name[0] && strcmp(s, name) == 0)
             return &t->members[i];
+    }
     return NULL;
 }
 
@@ -104,7 +92,7 @@ static void list_names(const struct spec_reader *r, const struct spec_table *t,
         const struct spec_member *m = &t->members[i];
         int n;
 
-        if (m->kind == SPEC_MEMBER_LATER || (m->apex_only && !r->apex))
+        if (m->apex_only && !r->apex)
             continue;
         n = snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
                      m->name);
@@ -150,8 +138,6 @@ static int collect_one(struct spec_reader *r, const struct spec_value *v,
                                 "_failover.%s; accepted there only",
                                 m->name, zone);
     }
-    if (m->kind == SPEC_MEMBER_LATER)
-        spec_member_later(r, v, "\"%s\" is", m->name);
     given[m - t->members] = v;
     return 0;
 }
@@ -180,7 +166,7 @@ const char *spec_member_format(const struct spec_member *m, int64_t value,
 {
     char d[32];
 
-    if (m->kind == SPEC_MEMBER_MS)
+    if (m->kind == SPEC_MEMBER_MS || m->kind == SPEC_MEMBER_BOOL_MS)
         (void)snprintf(out, size, "%s", duration_format(value, d));
     else if (m->kind == SPEC_MEMBER_CHOICE)
         (void)snprintf(out, size, "%s", m->choices[value]);
@@ -221,11 +207,12 @@ const char *spec_member_accepts(const struct spec_member *m, char *out,
         (void)snprintf(out, size,
                        "whole seconds from %s to %s, or \"2m\", \"1h\"", min,
                        max);
-    else if (m->kind == SPEC_MEMBER_MS)
+    else if (m->kind == SPEC_MEMBER_MS || m->kind == SPEC_MEMBER_BOOL_MS)
         (void)snprintf(out, size,
-                       "seconds, or \"500ms\", \"10s\", \"2m\", \"1h\"; from "
+                       "%sseconds, or \"500ms\", \"10s\", \"2m\", \"1h\"; from "
                        "%s to %s",
-                       min, max);
+                       m->kind == SPEC_MEMBER_MS ? "" : "true, false, or ", min,
+                       max);
     else if (m->kind == SPEC_MEMBER_PERCENT)
         (void)snprintf(out, size, "\"%s\" to \"%s\"", min, max);
     else
@@ -313,6 +300,31 @@ int spec_member_number(struct spec_reader *r, const struct spec_value *v,
         return 0;
     return spec_member_error(r, v, "%s",
                              spec_member_accepts(m, accepts, sizeof accepts));
+}
+
+int spec_member_period(struct spec_reader *r, const struct spec_value *v,
+                       int64_t ms)
+{
+    char min[32];
+
+    if (ms >= r->ctx->min_period_ms)
+        return 0;
+    return spec_member_error(r, v,
+                             "%s or more (min-period in the agent's file)",
+                             duration_format(r->ctx->min_period_ms, min));
+}
+
+int spec_member_bool(struct spec_reader *r, const struct spec_value *v,
+                     bool *out)
+{
+    bool token = v->type == SPEC_VALUE_TOKEN;
+
+    *out =
+        v->type == SPEC_VALUE_TRUE || (token && strcmp(v->text, "true") == 0);
+    if (*out || v->type == SPEC_VALUE_FALSE ||
+        (token && strcmp(v->text, "false") == 0))
+        return 0;
+    return spec_member_error(r, v, "true or false");
 }
 
 int spec_member_string(struct spec_reader *r, const struct spec_value *v,

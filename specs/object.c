@@ -1,177 +1,47 @@
 #include "specs/object.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/duration.h"
-
-#define MINUTE_MS 60000LL
-#define HOUR_MS (60 * MINUTE_MS)
-
-static const char *const orders[] = {
-    [SPEC_ALL] = "all", [SPEC_PRIORITY] = "priority", NULL};
-static const char *const all_downs[] = {
-    [SPEC_KEEP] = "keep", [SPEC_DOWN_ALL] = "all", [SPEC_NONE] = "none", NULL};
-
-#define LATER(n, h)                                                            \
-    {                                                                          \
-        .name = n, .kind = SPEC_MEMBER_LATER, .help = h                        \
-    }
-
-static const struct spec_member top_members[] = {
-    [SPEC_TOP_DEFAULTS] = {.name = "defaults",
-                           .kind = SPEC_MEMBER_OBJECT,
-                           .help = "what checks and records take that do not "
-                                   "say it themselves"},
-    [SPEC_TOP_RECORDS] = {.name = "records",
-                          .kind = SPEC_MEMBER_LIST,
-                          .help = "the records to publish while healthy"},
-    [SPEC_TOP_ROWS] = {.name = "rows",
-                       .kind = SPEC_MEMBER_LIST,
-                       .help = "records in the rows form, with its defaults"},
-    [SPEC_TOP_FALLBACK] = {.name = "fallbackRecords",
-                           .kind = SPEC_MEMBER_LIST,
-                           .help = "published when no record of the set is "
-                                   "healthy"},
-    [SPEC_TOP_ORDER] = {.name = "order",
-                        .kind = SPEC_MEMBER_CHOICE,
-                        .choices = orders,
-                        .dflt = "all",
-                        .help = "publish every healthy record, or the first "
-                                "of the chain"},
-    [SPEC_TOP_TAKE] = {.name = "take",
-                       .kind = SPEC_MEMBER_COUNT,
-                       .min = 1,
-                       .max = 1000,
-                       .help = "publish at most this many"},
-    [SPEC_TOP_ALL_DOWN] = {.name = "allDown",
-                           .kind = SPEC_MEMBER_CHOICE,
-                           .choices = all_downs,
-                           .dflt = "keep",
-                           .help = "when nothing is healthy: leave the set as "
-                                   "it is, publish every record, or none"},
-    [SPEC_TOP_NAMES] = {.name = "names",
-                        .kind = SPEC_MEMBER_LIST,
-                        .apex_only = true,
-                        .help = "the owners to look at (discover = names)"},
-    [SPEC_TOP_DEBOUNCE] = {.name = "debounce",
-                           .kind = SPEC_MEMBER_MS,
-                           .apex_only = true,
-                           .unit = "ms",
-                           .min = 0,
-                           .max = 10 * MINUTE_MS,
-                           .dflt = "3s",
-                           .help = "changes of the zone are gathered for this "
-                                   "long"},
-    [SPEC_TOP_MAX_CHANGE] = {.name = "maxChange",
-                             .kind = SPEC_MEMBER_PERCENT,
-                             .apex_only = true,
-                             .unit = "%",
-                             .min = 0,
-                             .max = 100,
-                             .dflt = "50%",
-                             .help = "the brake: the share of the zone's "
-                                     "values withdrawn within 60 s"},
-    LATER("checks", "checks by name"),
-    LATER("dcs", "data centres"),
-    LATER("scenarios", "scenarios"),
-    LATER("sets", "members for single sets"),
-    LATER("damping", "slower return after repeated withdrawals"),
-    LATER("vantage", "how many agents must agree"),
-};
-
-static const struct spec_member default_members[] = {
-    [SPEC_DEFAULT_TTL] = {.name = "ttl",
-                          .kind = SPEC_MEMBER_S,
-                          .unit = "s",
-                          .min = 0,
-                          .max = 31536000,
-                          .help = "of records that give none"},
-    [SPEC_DEFAULT_TIMEOUT] = {.name = "timeout",
-                              .kind = SPEC_MEMBER_MS,
-                              .unit = "ms",
-                              .min = 1,
-                              .max = MINUTE_MS,
-                              .dflt = "2s (TCP; rows: 1s)",
-                              .help = "of one probe"},
-    [SPEC_DEFAULT_ACCESS] = {.name = "accessPeriod",
-                             .kind = SPEC_MEMBER_MS,
-                             .unit = "ms",
-                             .min = 1,
-                             .max = 24 * HOUR_MS,
-                             .dflt = "10s",
-                             .help = "from probe to probe"},
-    [SPEC_DEFAULT_RETRY] = {.name = "retryPeriod",
-                            .kind = SPEC_MEMBER_MS,
-                            .unit = "ms",
-                            .min = 1,
-                            .max = HOUR_MS,
-                            .dflt = "1s",
-                            .help = "from probe to probe while results differ "
-                                    "from the confirmed state"},
-    [SPEC_DEFAULT_SUCCESS] = {.name = "requiredSuccess",
-                              .kind = SPEC_MEMBER_COUNT,
-                              .min = 1,
-                              .max = 1000,
-                              .dflt = "3 (rows: 1)",
-                              .help = "good results in a row that make a check "
-                                      "up"},
-    [SPEC_DEFAULT_FAILURE] = {.name = "requiredFailure",
-                              .kind = SPEC_MEMBER_COUNT,
-                              .min = 1,
-                              .max = 1000,
-                              .dflt = "3 (rows: 1)",
-                              .help = "bad results in a row that make it down"},
-};
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-const struct spec_table spec_object_members = {
-    .what = "the object form",
-    .members = top_members,
-    .n = COUNT(top_members),
-};
-const struct spec_table spec_object_defaults = {
-    .what = "defaults",
-    .members = default_members,
-    .n = COUNT(default_members),
-};
+#include "specs/check.h"
 
 static int read_scalar(struct spec_reader *r, const struct spec_value *v,
                        const struct spec_member *m, struct spec_scalar *out)
 {
+    bool on;
+
     if (v == NULL)
         return 0;
     out->at = v;
-    return spec_member_number(r, v, m, &out->value);
-}
-
-/* The agent's own limit comes on top of the language's. */
-static int check_period(struct spec_reader *r, const struct spec_scalar *s)
-{
-    char min[32];
-
-    if (s->at == NULL || s->value >= r->ctx->min_period_ms)
-        return 0;
-    return spec_member_error(r, s->at,
-                             "%s or more (min-period in the agent's file)",
-                             duration_format(r->ctx->min_period_ms, min));
+    if (m->kind != SPEC_MEMBER_BOOL)
+        return spec_member_number(r, v, m, &out->value);
+    if (spec_member_bool(r, v, &on) != 0)
+        return -1;
+    out->value = on;
+    return 0;
 }
 
 static int read_defaults(struct spec_reader *r, const struct spec_value *v,
                          struct spec_scalar out[SPEC_NDEFAULTS])
 {
-    const struct spec_value *given[COUNT(default_members)];
+    static const enum spec_default periods[] = {SPEC_DEFAULT_ACCESS,
+                                                SPEC_DEFAULT_RETRY};
+    const struct spec_value *given[SPEC_NDEFAULTS];
 
     if (v == NULL)
         return 0;
     if (spec_member_collect(r, v, &spec_object_defaults, given) != 0)
         return -1;
     for (size_t i = 0; i < SPEC_NDEFAULTS; i++)
-        if (read_scalar(r, given[i], &default_members[i], &out[i]) != 0)
+        if (read_scalar(r, given[i], &spec_object_defaults.members[i],
+                        &out[i]) != 0)
             return -1;
-    if (check_period(r, &out[SPEC_DEFAULT_ACCESS]) != 0)
-        return -1;
-    return check_period(r, &out[SPEC_DEFAULT_RETRY]);
+    for (size_t i = 0; i < 2; i++) {
+        const struct spec_scalar *s = &out[periods[i]];
+
+        if (s->at != NULL && spec_member_period(r, s->at, s->value) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 #define NAMES_ACCEPTED                                                         \
@@ -187,57 +57,188 @@ static int read_names(struct spec_reader *r, const struct spec_value *v,
         return 0;
     if (v->type != SPEC_VALUE_ARRAY)
         return spec_member_error(r, v, "a list [ … ] of " NAMES_ACCEPTED);
+    d->names = arena_array(r->arena, v->n, sizeof *d->names);
     for (const struct spec_value *k = v->child; k != NULL; k = k->next) {
         if (spec_member_name(r, k, NAMES_ACCEPTED, name) != 0)
             return -1;
         if (!name_within(name, r->ctx->zone) ||
             strncmp(name, "_failover.", 10) == 0)
             return spec_member_error(r, k, NAMES_ACCEPTED);
-        d->names =
-            mem_grow(d->names, &d->cap_names, d->nnames, sizeof *d->names);
         d->names[d->nnames++] = arena_strdup(r->arena, name);
     }
     return 0;
 }
 
-int spec_object_read(struct spec_reader *r, struct spec_doc *d)
+static int read_named(struct spec_reader *r, const struct spec_value *v,
+                      enum spec_named_kind kind, struct spec_doc *d)
 {
-    static const struct {
-        enum spec_top top;
-        enum spec_array array;
-    } lists[] = {{SPEC_TOP_RECORDS, SPEC_IN_RECORDS},
-                 {SPEC_TOP_ROWS, SPEC_IN_ROWS},
-                 {SPEC_TOP_FALLBACK, SPEC_IN_FALLBACK}};
-    static const enum spec_top scalars[] = {
-        SPEC_TOP_ORDER, SPEC_TOP_TAKE, SPEC_TOP_ALL_DOWN, SPEC_TOP_DEBOUNCE,
-        SPEC_TOP_MAX_CHANGE};
-    const struct spec_value *given[COUNT(top_members)];
+    static const char *const whats[] = {
+        [SPEC_NAMED_CHECK] = "an object of checks by name",
+        [SPEC_NAMED_DC] = "an object of dcs by name",
+        [SPEC_NAMED_SCENARIO] = "an object of scenarios by name"};
 
-    d->form = SPEC_OBJECT;
-    if (spec_member_collect(r, d->root, &spec_object_members, given) != 0 ||
-        read_defaults(r, given[SPEC_TOP_DEFAULTS], d->defaults) != 0 ||
-        read_names(r, given[SPEC_TOP_NAMES], d) != 0)
-        return -1;
-    for (size_t i = 0; i < COUNT(scalars); i++) {
-        enum spec_top t = scalars[i];
+    if (v == NULL)
+        return 0;
+    if (v->type != SPEC_VALUE_OBJECT)
+        return spec_member_error(r, v, "%s", whats[kind]);
+    for (const struct spec_value *k = v->child; k != NULL; k = k->next) {
+        struct spec_named *n = &d->named[d->nnamed++];
 
-        if (read_scalar(r, given[t], &top_members[t], &d->top[t]) != 0)
-            return -1;
-    }
-    for (size_t i = 0; i < COUNT(lists); i++) {
-        const struct spec_value *v = given[lists[i].top];
-
-        if (v != NULL &&
-            spec_item_read_list(r, v, lists[i].array, d->document, &d->items,
-                                &d->nitems, &d->cap_items) != 0)
-            return -1;
+        if (!spec_scope_is_name(k->name))
+            return spec_member_fail(r, k,
+                                    "not a name; accepted: up to 63 letters, "
+                                    "digits, \"_\" and \"-\", the first a "
+                                    "letter or \"_\"");
+        if (spec_check_kind_of(k->name) >= 0)
+            return spec_member_fail(r, k,
+                                    "\"%s\" is a kind of check, it cannot be a "
+                                    "name; accepted: any other name",
+                                    k->name);
+        n->name = k->name;
+        n->kind = kind;
+        n->at = k;
+        n->document = d->document;
     }
     return 0;
 }
 
-void spec_object_fini(struct spec_doc *d)
+#define SET_ACCEPTED                                                           \
+    "a name and a type, and a view where only that is meant: \"www A\", "      \
+    "\"@ AAAA\", \"www A eu\" (a \"|\" may stand for the blank)"
+
+/* "www A" or "www A eu". */
+static int read_key(struct spec_reader *r, const struct spec_value *v,
+                    struct spec_key *key)
 {
-    free(d->items);
-    free(d->names);
-    memset(d, 0, sizeof *d);
+    char text[2 * NAME_SIZE], name[NAME_SIZE], *type, *view;
+    struct spec_value as_name = *v;
+
+    if (strlen(v->name) >= sizeof text)
+        return spec_member_fail(r, v, "not a set; accepted: " SET_ACCEPTED);
+    memcpy(text, v->name, strlen(v->name) + 1);
+    type = strpbrk(text, " |");
+    if (type == NULL || type == text)
+        return spec_member_fail(r, v, "not a set; accepted: " SET_ACCEPTED);
+    *type++ = '\0';
+    view = strpbrk(type, " |");
+    if (view != NULL)
+        *view++ = '\0';
+    for (key->type = SPEC_A; key->type < SPEC_NTYPES; key->type++)
+        if (strcmp(type, spec_type_name(key->type)) == 0)
+            break;
+    if (key->type == SPEC_NTYPES || (view != NULL && !spec_item_is_view(view)))
+        return spec_member_fail(r, v, "not a set; accepted: " SET_ACCEPTED);
+    as_name.type = SPEC_VALUE_STRING;
+    as_name.text = text;
+    if (spec_member_name(r, &as_name, SET_ACCEPTED, name) != 0)
+        return -1;
+    key->name = arena_strdup(r->arena, name);
+    key->view = view != NULL ? arena_strdup(r->arena, view) : NULL;
+    return spec_item_authority(r, v, name);
+}
+
+static int read_sets(struct spec_reader *r, const struct spec_value *v,
+                     struct spec_doc *d)
+{
+    const struct spec_value *given[SPEC_NOWN];
+
+    if (v == NULL)
+        return 0;
+    if (v->type != SPEC_VALUE_OBJECT)
+        return spec_member_error(r, v,
+                                 "an object of sets: {\"www A\": {\"order\": "
+                                 "\"priority\"}}");
+    d->sets = arena_array(r->arena, v->n, sizeof *d->sets);
+    for (const struct spec_value *k = v->child; k != NULL; k = k->next) {
+        struct spec_override *o = &d->sets[d->nsets++];
+
+        if (read_key(r, k, &o->key) != 0 ||
+            spec_member_collect(r, k, &spec_object_sets, given) != 0)
+            return -1;
+        for (size_t i = 0; i < SPEC_NPOLICY; i++)
+            if (read_scalar(r, given[i], &spec_object_sets.members[i],
+                            &o->policy[i]) != 0)
+                return -1;
+        o->fallback = given[SPEC_OWN_FALLBACK];
+        o->at = k;
+        o->document = d->document;
+    }
+    return 0;
+}
+
+int spec_object_read_vantage(struct spec_reader *r, const struct spec_value *v,
+                             uint32_t *need)
+{
+    const struct spec_value *given[1];
+    int64_t n;
+
+    if (v == NULL)
+        return 0;
+    if (spec_member_collect(r, v, &spec_object_vantage, given) != 0 ||
+        spec_member_number(r, given[0], &spec_object_vantage.members[0], &n) !=
+            0)
+        return -1;
+    *need = (uint32_t)n;
+    return 0;
+}
+
+static int read_top(struct spec_reader *r, struct spec_doc *d)
+{
+    static const enum spec_top scalars[] = {
+        SPEC_TOP_ORDER,   SPEC_TOP_TAKE,     SPEC_TOP_ALL_DOWN,
+        SPEC_TOP_DAMPING, SPEC_TOP_DEBOUNCE, SPEC_TOP_MAX_CHANGE};
+    const struct spec_value *vantage = d->given[SPEC_TOP_VANTAGE];
+    uint32_t need = 0;
+
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++) {
+        enum spec_top t = scalars[i];
+
+        if (read_scalar(r, d->given[t], &spec_object_members.members[t],
+                        &d->top[t]) != 0)
+            return -1;
+    }
+    if (spec_object_read_vantage(r, vantage, &need) != 0)
+        return -1;
+    d->top[SPEC_TOP_VANTAGE].at = vantage;
+    d->top[SPEC_TOP_VANTAGE].value = need;
+    return 0;
+}
+
+static int read_all_named(struct spec_reader *r, struct spec_doc *d)
+{
+    static const enum spec_top tops[SPEC_NNAMED] = {
+        SPEC_TOP_CHECKS, SPEC_TOP_DCS, SPEC_TOP_SCENARIOS};
+    size_t n = 0;
+
+    for (int k = 0; k < SPEC_NNAMED; k++)
+        if (d->given[tops[k]] != NULL)
+            n += d->given[tops[k]]->n;
+    if (n > 0)
+        d->named = arena_array(r->arena, n, sizeof *d->named);
+    for (int k = 0; k < SPEC_NNAMED; k++)
+        if (read_named(r, d->given[tops[k]], (enum spec_named_kind)k, d) != 0)
+            return -1;
+    return 0;
+}
+
+int spec_object_read(struct spec_reader *r, struct spec_doc *d)
+{
+    if (d->root->type == SPEC_VALUE_ARRAY) {
+        d->form = SPEC_ROWS;
+        d->given[SPEC_TOP_ROWS] = d->root;
+        /* A list that lost its rows must not read as an opt-out. */
+        if (d->root->n == 0)
+            return spec_member_fail(r, d->root,
+                                    "found an empty list; accepted: at least "
+                                    "one row (to opt out remove the TXT "
+                                    "record)");
+        return 0;
+    }
+    d->form = SPEC_OBJECT;
+    if (spec_member_collect(r, d->root, &spec_object_members, d->given) != 0 ||
+        read_defaults(r, d->given[SPEC_TOP_DEFAULTS], d->defaults) != 0 ||
+        read_names(r, d->given[SPEC_TOP_NAMES], d) != 0 ||
+        read_top(r, d) != 0 || read_all_named(r, d) != 0)
+        return -1;
+    return read_sets(r, d->given[SPEC_TOP_SETS], d);
 }

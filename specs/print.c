@@ -1,226 +1,331 @@
 #include "specs/spec.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "agent/base/buf.h"
-#include "agent/base/mem.h"
-#include "specs/object.h"
+#include "agent/base/duration.h"
+#include "specs/bare.h"
+#include "specs/check.h"
+#include "specs/cond.h"
+#include "specs/dc.h"
+#include "specs/print.h"
 
-#define PRINT_MAX                                                              \
-    (1u << 24) /* each record of a text prints to less than                    \
-                  250 times its shortest spelling */
+/* Values by what their members take: the tables say how each is written. */
 
-struct print {
-    struct buf b;
-    const struct spec *spec;
-    const struct spec_record **records; /* in reading order */
-    size_t n;
-};
-
-static void comma(struct buf *b)
+static void comma(struct spec_printer *p)
 {
-    size_t n = b->len;
-
-    if (n > 0 && b->data[n - 1] != '{' && b->data[n - 1] != '[')
-        buf_char(b, ',');
+    if (p->more)
+        buf_char(&p->b, ',');
+    p->more = true;
 }
 
-static void key(struct buf *b, const char *name)
+void spec_print_open(struct spec_printer *p, char bracket)
 {
-    comma(b);
-    buf_printf(b, "\"%s\":", name);
+    comma(p);
+    buf_char(&p->b, bracket);
+    p->more = false;
 }
 
-/* A number of a table's member in its canonical spelling. */
-static void member(struct buf *b, const struct spec_member *m, int64_t value)
+void spec_print_close(struct spec_printer *p, char bracket)
+{
+    buf_char(&p->b, bracket);
+    p->more = true;
+}
+
+/* Remembers the first thing that the bare spelling cannot say. */
+static void cannot(struct spec_printer *p, const struct spec_value *v,
+                   const char *what)
+{
+    char ptr[SPEC_POINTER_SIZE], text[SPEC_QUOTE_SIZE];
+
+    if (p->e == NULL || p->failed)
+        return;
+    p->failed = true;
+    (void)err_set(p->e, ERR_INPUT,
+                  "%s: the bare spelling cannot say %s %s; accepted there: "
+                  "letters, digits and ._:/@|!?=&%%*+~- in values, letters, "
+                  "digits and ._|- in members' names, no free text",
+                  v != NULL ? spec_value_pointer(v, ptr) : "this spec", what,
+                  v != NULL && v->text != NULL ? spec_value_quote(v, text)
+                                               : "");
+}
+
+void spec_print_key(struct spec_printer *p, const struct spec_value *v,
+                    const char *name)
+{
+    comma(p);
+    if (p->e == NULL) {
+        spec_value_quote_json(&p->b, name);
+    } else {
+        if (!spec_bare_is_name(name))
+            cannot(p, v, "the name of");
+        buf_str(&p->b, name);
+    }
+    buf_char(&p->b, ':');
+    p->more = false;
+}
+
+void spec_print_string(struct spec_printer *p, const struct spec_value *v,
+                       const char *text)
+{
+    comma(p);
+    if (p->e == NULL) {
+        spec_value_quote_json(&p->b, text);
+        return;
+    }
+    if (!spec_bare_is_value(text))
+        cannot(p, v, "the value");
+    buf_str(&p->b, text);
+}
+
+void spec_print_raw(struct spec_printer *p, const char *text)
+{
+    comma(p);
+    buf_str(&p->b, text);
+}
+
+static bool is_digits(const char *text)
+{
+    int64_t n;
+
+    return spec_member_digits(text, 0, INT64_MAX, &n) == 0;
+}
+
+static void print_bool(struct spec_printer *p, const struct spec_value *v)
+{
+    bool on = v->type == SPEC_VALUE_TRUE ||
+              (v->type == SPEC_VALUE_TOKEN && strcmp(v->text, "true") == 0);
+
+    spec_print_raw(p, on ? "true" : "false");
+}
+
+static void print_duration(struct spec_printer *p, const struct spec_member *m,
+                           const struct spec_value *v)
 {
     char text[48];
-    bool quoted = m->kind != SPEC_MEMBER_COUNT && m->kind != SPEC_MEMBER_S;
+    int64_t ms = 0;
 
-    key(b, m->name);
-    (void)spec_member_format(m, value, text, sizeof text);
-    buf_printf(b, quoted ? "\"%s\"" : "%s", text);
-}
-
-static void top(struct buf *b, enum spec_top t, int64_t value)
-{
-    member(b, &spec_object_members.members[t], value);
-}
-
-static void print_defaults(struct buf *b, const struct spec_defaults *d)
-{
-    const struct spec_member *m = spec_object_defaults.members;
-
-    if (d->ttl_s < 0 && d->timeout_ms < 0 && d->access_period_ms < 0 &&
-        d->retry_period_ms < 0 && d->required_success == 0 &&
-        d->required_failure == 0)
-        return;
-    key(b, "defaults");
-    buf_char(b, '{');
-    if (d->ttl_s >= 0)
-        member(b, &m[SPEC_DEFAULT_TTL], d->ttl_s);
-    if (d->timeout_ms >= 0)
-        member(b, &m[SPEC_DEFAULT_TIMEOUT], d->timeout_ms);
-    if (d->access_period_ms >= 0)
-        member(b, &m[SPEC_DEFAULT_ACCESS], d->access_period_ms);
-    if (d->retry_period_ms >= 0)
-        member(b, &m[SPEC_DEFAULT_RETRY], d->retry_period_ms);
-    if (d->required_success > 0)
-        member(b, &m[SPEC_DEFAULT_SUCCESS], d->required_success);
-    if (d->required_failure > 0)
-        member(b, &m[SPEC_DEFAULT_FAILURE], d->required_failure);
-    buf_char(b, '}');
-}
-
-static void print_check(struct buf *b, const struct spec_check *c)
-{
-    char text[ADDR_TEXT_SIZE];
-
-    comma(b);
-    if (c->target.family == 0)
-        buf_printf(b, "%u", (unsigned)c->port);
+    if (duration_parse(v->text, &ms, NULL) != 0)
+        ms = 0;
+    (void)spec_member_format(m, m->kind == SPEC_MEMBER_S ? ms / 1000 : ms, text,
+                             sizeof text);
+    if (m->kind == SPEC_MEMBER_S)
+        spec_print_raw(p, text);
     else
-        buf_printf(b, "\"tcp:%u@%s\"", (unsigned)c->port,
-                   addr_format(&c->target, text));
+        spec_print_string(p, v, text);
 }
 
-static void print_checks(struct buf *b, const struct spec_record *rec)
+/* A port as a number; an address behind "@", or alone, canonical. */
+static void print_shorthand(struct spec_printer *p, const struct spec_value *v)
 {
-    if (rec->nchecks == 0)
-        return;
-    buf_str(b, ",\"check\":");
-    if (rec->nchecks == 1) {
-        struct buf one;
+    const char *text = v->text, *at = strrchr(text, '@');
+    char canon[ADDR_TEXT_SIZE];
+    struct addr a;
+    char *joined;
 
-        buf_init(&one, 256);
-        print_check(&one, &rec->checks[0]);
-        buf_str(b, buf_get(&one));
-        buf_fini(&one);
+    if (strncmp(text, "tcp:", 4) == 0 && is_digits(text + 4))
+        text += 4;
+    if (is_digits(text)) {
+        spec_print_raw(p, text);
+    } else if (at == NULL || strstr(text, "://") != NULL ||
+               addr_parse(at + 1, &a) != 0) {
+        spec_print_string(p, v, text);
+    } else {
+        joined = mem_printf("%.*s@%s", (int)(at - text), text,
+                            addr_format(&a, canon));
+        spec_print_string(p, v, joined);
+        free(joined);
+    }
+}
+
+/* An address, with or without port; in brackets bare could not say it. */
+static void print_target(struct spec_printer *p, const struct spec_value *v)
+{
+    char canon[ADDR_TEXT_SIZE];
+    struct addr a;
+
+    if (addr_parse_port(v->text, 0, &a, NULL) != 0)
+        return;
+    spec_print_string(p, v,
+                      a.port != 0 ? addr_format_port(&a, canon)
+                                  : addr_format(&a, canon));
+}
+
+static void print_place(struct spec_printer *p, const struct spec_value *v)
+{
+    char canon[ADDR_TEXT_SIZE], text[ADDR_TEXT_SIZE + 16];
+    struct addr a;
+
+    if (addr_parse_port(v->text, 0, &a, NULL) != 0) {
+        print_shorthand(p, v);
         return;
     }
-    buf_char(b, '[');
-    for (size_t i = 0; i < rec->nchecks; i++)
-        print_check(b, &rec->checks[i]);
-    buf_char(b, ']');
+    (void)snprintf(text, sizeof text, "tcp:%u@%s", (unsigned)a.port,
+                   addr_format(&a, canon));
+    spec_print_string(p, v, text);
 }
 
-/* place: in the list that is printed, from 1. */
-static void print_record(struct print *p, const struct spec_record *rec,
-                         int64_t place)
-{
-    struct buf *b = &p->b;
+typedef void print_fn(struct spec_printer *p, const struct spec_value *v);
 
-    comma(b);
-    buf_printf(b, "{\"name\":\"%s\",\"data\":\"%s\"", rec->name, rec->data);
-    print_checks(b, rec);
-    if (rec->ttl_s >= 0 && rec->ttl_s != p->spec->defaults.ttl_s)
-        buf_printf(b, ",\"ttl\":%" PRId64, rec->ttl_s);
-    if (rec->prio != place)
-        buf_printf(b, ",\"prio\":%" PRId64, rec->prio);
-    buf_char(b, '}');
+static void print_list(struct spec_printer *p, const struct spec_value *v,
+                       print_fn *one)
+{
+    spec_print_open(p, '[');
+    for (const struct spec_value *k = v->child; k != NULL; k = k->next)
+        one(p, k);
+    spec_print_close(p, ']');
 }
 
-static enum spec_array array_of(const struct spec_record *rec)
+static void print_check(struct spec_printer *p, const struct spec_value *v)
 {
-    if (rec->fallback)
-        return SPEC_IN_FALLBACK;
-    return rec->nchecks > 0 && rec->checks[0].repeat_timeout ? SPEC_IN_ROWS
-                                                             : SPEC_IN_RECORDS;
+    if (v->type == SPEC_VALUE_ARRAY)
+        print_list(p, v, print_check);
+    else if (v->type == SPEC_VALUE_OBJECT)
+        spec_print_object(p, &spec_check_members, v);
+    else
+        print_shorthand(p, v);
 }
 
-static void print_list(struct print *p, enum spec_array array, const char *name)
+static void print_cond(struct spec_printer *p, const struct spec_value *v)
 {
-    int64_t place = 0;
+    if (v->type == SPEC_VALUE_ARRAY)
+        print_list(p, v, print_cond);
+    else if (v->type != SPEC_VALUE_OBJECT)
+        spec_print_string(p, v, v->text);
+    else
+        spec_print_object(p,
+                          spec_value_find(v, "of") != NULL
+                              ? &spec_cond_need
+                              : &spec_check_members,
+                          v);
+}
 
-    for (size_t i = 0; i < p->n; i++) {
-        if (array_of(p->records[i]) != array)
+static void print_access(struct spec_printer *p, const struct spec_value *v)
+{
+    if (v->type == SPEC_VALUE_ARRAY)
+        print_list(p, v, print_access);
+    else if (v->type != SPEC_VALUE_OBJECT)
+        print_place(p, v);
+    else
+        spec_print_object(p,
+                          spec_value_find(v, "of") != NULL
+                              ? &spec_dc_access
+                              : &spec_check_members,
+                          v);
+}
+
+static void print_text(struct spec_printer *p, const struct spec_value *v)
+{
+    spec_print_string(p, v, v->text);
+}
+
+static void print_status(struct spec_printer *p, const struct spec_value *v)
+{
+    if (v->type == SPEC_VALUE_ARRAY)
+        print_list(p, v, print_status);
+    else if (is_digits(v->text))
+        spec_print_raw(p, v->text);
+    else
+        spec_print_string(p, v, v->text);
+}
+
+static void print_pairs(struct spec_printer *p, const struct spec_value *v)
+{
+    spec_print_open(p, '{');
+    for (size_t i = 0; i < v->n; i++) {
+        const struct spec_value *k = v->sorted[i];
+
+        spec_print_key(p, k, k->name);
+        if (k->type == SPEC_VALUE_NUMBER)
+            spec_print_raw(p, k->text);
+        else if (k->type == SPEC_VALUE_NULL)
+            spec_print_raw(p, "null");
+        else if (k->text != NULL)
+            spec_print_string(p, k, k->text);
+        else
+            print_bool(p, k);
+    }
+    spec_print_close(p, '}');
+}
+
+void spec_print_value(struct spec_printer *p, const struct spec_member *m,
+                      const struct spec_value *v)
+{
+    char canon[NAME_SIZE > ADDR_TEXT_SIZE ? NAME_SIZE : ADDR_TEXT_SIZE];
+    struct addr a;
+
+    switch (m->kind) {
+    case SPEC_MEMBER_COUNT:
+        spec_print_raw(p, v->text);
+        break;
+    case SPEC_MEMBER_BOOL_MS:
+        if (v->text == NULL || strcmp(v->text, "true") == 0 ||
+            strcmp(v->text, "false") == 0)
+            print_bool(p, v);
+        else
+            print_duration(p, m, v);
+        break;
+    case SPEC_MEMBER_MS:
+    case SPEC_MEMBER_S:
+        print_duration(p, m, v);
+        break;
+    case SPEC_MEMBER_BOOL:
+        print_bool(p, v);
+        break;
+    case SPEC_MEMBER_ADDRESS:
+        if (addr_parse(v->text, &a) == 0)
+            spec_print_string(p, v, addr_format(&a, canon));
+        break;
+    case SPEC_MEMBER_CHECK:
+        print_check(p, v);
+        break;
+    case SPEC_MEMBER_KIND:
+        spec_print_string(p, v, v->text);
+        break;
+    case SPEC_MEMBER_COND:
+    case SPEC_MEMBER_CONDS:
+        print_cond(p, v);
+        break;
+    case SPEC_MEMBER_ACCESS:
+        print_access(p, v);
+        break;
+    case SPEC_MEMBER_TARGETS:
+        print_list(p, v, print_target);
+        break;
+    case SPEC_MEMBER_STATUS:
+        print_status(p, v);
+        break;
+    case SPEC_MEMBER_PAIRS:
+        print_pairs(p, v);
+        break;
+    case SPEC_MEMBER_CHOICES:
+    case SPEC_MEMBER_NAMES:
+        print_list(p, v, print_text);
+        break;
+    case SPEC_MEMBER_OBJECT:
+        spec_print_object(p, m->table, v);
+        break;
+    default:
+        spec_print_string(p, v, v->text);
+        break;
+    }
+}
+
+void spec_print_object(struct spec_printer *p, const struct spec_table *t,
+                       const struct spec_value *v)
+{
+    spec_print_open(p, '{');
+    for (size_t i = 0; i < t->n; i++) {
+        const struct spec_member *m = &t->members[i];
+        const struct spec_value *k = spec_value_find(v, m->name);
+
+        if (k == NULL)
             continue;
-        if (place == 0) {
-            key(&p->b, name);
-            buf_char(&p->b, '[');
-        }
-        print_record(p, p->records[i], ++place);
+        if (m->quoted)
+            cannot(p, k, "the free text");
+        spec_print_key(p, k, m->name);
+        spec_print_value(p, m, k);
     }
-    if (place > 0)
-        buf_char(&p->b, ']');
-}
-
-static int by_position(const void *a, const void *b)
-{
-    const struct spec_record *x = *(const struct spec_record *const *)a;
-    const struct spec_record *y = *(const struct spec_record *const *)b;
-
-    return x->position < y->position ? -1 : x->position > y->position;
-}
-
-static void collect(struct print *p)
-{
-    size_t cap = 0;
-
-    for (size_t i = 0; i < p->spec->nsets; i++) {
-        const struct spec_set *set = &p->spec->sets[i];
-        size_t n = set->nrecords + set->nfallback;
-
-        for (size_t k = 0; k < n; k++) {
-            p->records = mem_grow(p->records, &cap, p->n, sizeof *p->records);
-            p->records[p->n++] = k < set->nrecords
-                                     ? &set->records[k]
-                                     : &set->fallback[k - set->nrecords];
-        }
-    }
-    if (p->n > 0)
-        qsort(p->records, p->n, sizeof *p->records, by_position);
-}
-
-/* Every set of a spec has the members of the whole. */
-static void print_policy(struct buf *b, const struct spec *s)
-{
-    const struct spec_set *set = s->nsets > 0 ? &s->sets[0] : NULL;
-
-    if (set == NULL)
-        return;
-    if (set->order != SPEC_ALL)
-        top(b, SPEC_TOP_ORDER, (int64_t)set->order);
-    if (set->take > 0)
-        top(b, SPEC_TOP_TAKE, set->take);
-    if (set->all_down != SPEC_KEEP)
-        top(b, SPEC_TOP_ALL_DOWN, (int64_t)set->all_down);
-}
-
-static void print_apex(struct buf *b, const struct spec *s)
-{
-    if (s->nnames > 0) {
-        key(b, "names");
-        buf_char(b, '[');
-        for (size_t i = 0; i < s->nnames; i++) {
-            comma(b);
-            buf_printf(b, "\"%s\"", s->names[i]);
-        }
-        buf_char(b, ']');
-    }
-    if (s->debounce_ms >= 0)
-        top(b, SPEC_TOP_DEBOUNCE, s->debounce_ms);
-    if (s->max_change_pct >= 0)
-        top(b, SPEC_TOP_MAX_CHANGE, s->max_change_pct);
-}
-
-char *spec_print(const struct spec *s)
-{
-    struct print p = {.spec = s};
-    char *text;
-
-    buf_init(&p.b, PRINT_MAX);
-    collect(&p);
-    buf_char(&p.b, '{');
-    print_defaults(&p.b, &s->defaults);
-    print_list(&p, SPEC_IN_RECORDS, "records");
-    print_list(&p, SPEC_IN_ROWS, "rows");
-    print_list(&p, SPEC_IN_FALLBACK, "fallbackRecords");
-    print_policy(&p.b, s);
-    print_apex(&p.b, s);
-    buf_char(&p.b, '}');
-    text = buf_take(&p.b);
-    free(p.records);
-    return text;
+    spec_print_close(p, '}');
 }

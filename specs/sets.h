@@ -3,15 +3,32 @@
 
 #include "specs/object.h"
 
-/* Turns a merged document into the sets of s: fills every default in, counts
- * equal values once, orders the chains, applies the rules of sets.
- * in:  d — merged; its items are reordered and completed
- * out: s->sets, s->defaults
- * returns 0, or -1 with r->e set: ERR_INPUT (equal values with different
- * members, a chain whose order is not known, a fallback without records,
- * CNAME beside other types), ERR_LIMIT (more targets than the agent takes).
- * source: spec-language 3, 4, 5 "Defaults", 8 */
+/* The defaults of this reader's checks and records: built-in, then the apex
+ * spec's, then d's own.
+ * out: r->own, r->rows, s->defaults. source: spec-language 5, 8 */
+void spec_sets_defaults(struct spec_reader *r, const struct spec_doc *d,
+                        struct spec *s);
+
+/* Equal values of d once: the others are marked as dropped; positions and
+ * places in the chain. The scope is still open.
+ * returns 0, or -1 with r->e set (ERR_INPUT: equal values with different
+ * members). source: spec-language 3 */
+MUST_CHECK int spec_sets_drop_equal(struct spec_reader *r, struct spec_doc *d);
+
+/* Turns a merged document into the sets of s: orders the chains, applies the
+ * rules of sets. The scope is closed.
+ * in:  d — merged, its items read, equal ones dropped
+ * out: s->sets
+ * returns 0, or -1 with r->e set: ERR_INPUT (a chain whose order is not known,
+ * a fallback without records, CNAME beside other types, a host that a wildcard
+ * cannot give), ERR_LIMIT (more targets than the agent takes). source:
+ * spec-language 3, 4, 9 */
 MUST_CHECK int spec_sets_build(struct spec_reader *r, struct spec_doc *d,
                                struct spec *s);
+
+/* What is left to check when sets and names are known (uses.c): wildcard
+ * sets, targets. returns 0, or -1 with r->e set */
+MUST_CHECK int spec_sets_check_uses(struct spec_reader *r,
+                                    const struct spec *s);
 
 #endif

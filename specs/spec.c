@@ -13,7 +13,7 @@ const char *spec_type_name(enum spec_type t)
     static const char *const names[] = {
         [SPEC_A] = "A", [SPEC_AAAA] = "AAAA", [SPEC_CNAME] = "CNAME"};
 
-    return (size_t)t < 3 ? names[t] : "?";
+    return (size_t)t < SPEC_NTYPES ? names[t] : "?";
 }
 
 const char *spec_spelling_name(enum spec_spelling s)
@@ -97,8 +97,7 @@ static int read_doc(struct spec_reader *r, const struct joined *j,
         return -1;
     d->root = root;
     d->document = j->index;
-    return root->type == SPEC_VALUE_ARRAY ? spec_rows_read(r, d)
-                                          : spec_object_read(r, d);
+    return spec_object_read(r, d);
 }
 
 static void fill_apex(const struct spec_reader *r, const struct spec_doc *d,
@@ -106,60 +105,63 @@ static void fill_apex(const struct spec_reader *r, const struct spec_doc *d,
 {
     const struct spec_scalar *debounce = &d->top[SPEC_TOP_DEBOUNCE];
     const struct spec_scalar *brake = &d->top[SPEC_TOP_MAX_CHANGE];
-    const char **names = arena_array(r->arena, d->nnames + 1, sizeof *names);
 
     s->debounce_ms = debounce->at != NULL ? debounce->value : -1;
     s->max_change_pct = brake->at != NULL ? (int32_t)brake->value : -1;
-    if (d->nnames > 0)
-        memcpy(names, d->names, d->nnames * sizeof *names);
-    s->names = names;
+    s->names = d->names;
     s->nnames = d->nnames;
+    s->vantage_need = r->vantage_need;
 }
 
-static int finish(struct spec_reader *r, struct spec_doc *d, struct spec *s)
+/* Names, records, sets of the merged document. */
+static int build(struct spec_reader *r, const struct spec_doc *docs, size_t n,
+                 struct spec_doc *d, struct spec *s)
 {
-    struct spec_note *notes;
+    const struct spec *apex = r->apex ? NULL : r->ctx->apex;
 
     s->form = d->form;
     s->spelling = d->spelling;
+    s->doc = d;
+    r->vantage_need = (uint32_t)d->top[SPEC_TOP_VANTAGE].value;
+    if (apex != NULL)
+        r->vantage_need = apex->vantage_need;
+    fill_apex(r, d, s);
+    spec_sets_defaults(r, d, s);
+    spec_scope_open(r, d->named, d->nnamed);
+    if (spec_scope_read(r) != 0 || spec_merge_items(r, docs, n, d) != 0 ||
+        spec_sets_drop_equal(r, d) != 0)
+        return -1;
+    spec_scope_close(r, s);
     if (spec_sets_build(r, d, s) != 0)
         return -1;
-    if (r->later.code != ERR_NONE)
-        return err_set(r->e, r->later.code, "%s", r->later.msg);
-    fill_apex(r, d, s);
     if (s->nsets == 0 && !r->apex)
         spec_member_warn(r, NULL, "no records: this spec does nothing");
-    notes = arena_array(r->arena, r->nwarnings + 1, sizeof *notes);
-    if (r->nwarnings > 0)
-        memcpy(notes, r->warnings, r->nwarnings * sizeof *notes);
-    s->warnings = notes;
-    s->nwarnings = r->nwarnings;
     return 0;
 }
 
 static int read_all(struct spec_reader *r, const struct spec_txt *txts,
                     size_t n, struct spec *s)
 {
-    struct spec_doc merged = {0}, *docs = NULL;
+    struct spec_doc *docs, *merged = arena_alloc(r->arena, sizeof *merged);
+    struct spec_note *notes;
     struct joined *j = NULL;
-    size_t ndocs = 0;
-    int rc = -1;
+    size_t ndocs = 0, used = 0;
 
     if (pick(r, txts, n, &j, &ndocs) != 0)
         return -1;
-    docs = mem_array(ndocs, sizeof *docs);
+    docs = arena_array(r->arena, ndocs, sizeof *docs);
     for (size_t i = 0; i < ndocs; i++)
         if (read_doc(r, &j[i], &docs[i]) != 0)
-            goto out;
-    if (spec_merge_docs(r, docs, ndocs, &merged) != 0)
-        goto out;
-    rc = finish(r, &merged, s);
-out:
-    spec_object_fini(&merged);
-    for (size_t i = 0; i < ndocs; i++)
-        spec_object_fini(&docs[i]);
-    free(docs);
-    return rc;
+            return -1;
+    if (spec_merge_docs(r, docs, ndocs, merged, &used) != 0 ||
+        build(r, docs, used, merged, s) != 0)
+        return -1;
+    notes = arena_array(r->arena, r->nwarnings + 1, sizeof *notes);
+    if (r->nwarnings > 0)
+        memcpy(notes, r->warnings, r->nwarnings * sizeof *notes);
+    s->warnings = notes;
+    s->nwarnings = r->nwarnings;
+    return 0;
 }
 
 int spec_parse(const struct spec_txt *txts, size_t n,
@@ -180,6 +182,7 @@ int spec_parse(const struct spec_txt *txts, size_t n,
     s->owner = own.owner;
     s->zone = own.zone;
     rc = read_all(&r, txts, n, s);
+    spec_scope_fini(&r);
     free(r.warnings);
     if (rc != 0) {
         arena_free(a);

@@ -18,34 +18,171 @@
 
 enum spec_spelling { SPEC_JSON, SPEC_ESCAPED, SPEC_BARE };
 enum spec_form { SPEC_ROWS, SPEC_OBJECT };
-enum spec_type { SPEC_A, SPEC_AAAA, SPEC_CNAME };
+enum spec_type { SPEC_A, SPEC_AAAA, SPEC_CNAME, SPEC_NTYPES };
 enum spec_order { SPEC_ALL, SPEC_PRIORITY };
 enum spec_all_down { SPEC_KEEP, SPEC_DOWN_ALL, SPEC_NONE };
 
-/* One check, complete: every default is filled in. */
-enum spec_check_kind { SPEC_CHECK_TCP };
+/* --- checks ----------------------------------------------------------------
+ */
 
+enum spec_check_kind {
+    SPEC_CHECK_TCP,
+    SPEC_CHECK_TLS,
+    SPEC_CHECK_HTTP,
+    SPEC_CHECK_HTTPS,
+    SPEC_CHECK_ICMP,
+    SPEC_CHECK_UDP,
+    SPEC_CHECK_DNS,
+    SPEC_CHECK_SMTP,
+    SPEC_CHECK_IMAP,
+    SPEC_CHECK_POP3,
+    SPEC_CHECK_FTP,
+    SPEC_CHECK_LDAP,
+    SPEC_CHECK_SMTPS,
+    SPEC_CHECK_IMAPS,
+    SPEC_CHECK_POP3S,
+    SPEC_CHECK_FTPS,
+    SPEC_CHECK_LDAPS,
+    SPEC_CHECK_GRPC,
+    SPEC_CHECK_COMMAND,
+    SPEC_CHECK_NKINDS
+};
+
+struct spec_pair { /* a header; or a JSON pointer and, as JSON text ("\"ok\"",
+                      "5", "true"), the value it must have */
+    const char *name, *value;
+};
+struct spec_range { /* inclusive */
+    int64_t from, to;
+};
+
+/* One check, complete: every default is filled in. Texts that do not apply
+ * are NULL, lists empty. host and server_name are NULL where the set's name
+ * stands for them; a server_name that is NULL beside a host is that host. */
 struct spec_check {
     enum spec_check_kind kind;
-    struct addr target; /* family 0: the address of the record; else fixed */
-    uint16_t port;
+    const char *name;   /* of `checks`; NULL: written in place */
+    struct addr target; /* family 0: the address of the record; else fixed;
+                           its port is 0, see port */
+    uint16_t port;      /* 0: the kind has none (icmp, command) */
+    const struct addr *targets; /* `targets`, with port: instead of target */
+    size_t ntargets;
+    uint32_t need; /* of targets; 0: no targets */
+    const char *path, *host, *server_name, *method;
+    bool verify;
+    const struct spec_pair *headers;
+    size_t nheaders;
+    const struct spec_range *status;
+    size_t nstatus;
+    const char *body, *body_match, *send, *expect;
+    const struct spec_pair *json;
+    size_t njson;
+    const char *dns_name, *dns_type; /* dns:PORT/NAME/TYPE */
+    const char *service;             /* grpc:PORT/SERVICE */
+    const char *command;             /* command:NAME */
+    uint32_t min_cert_days, follow_redirects;
     int64_t timeout_ms;
     int64_t access_period_ms;
     int64_t retry_period_ms;
     uint32_t required_success;
     uint32_t required_failure;
-    bool repeat_timeout; /* rows: a timeout of a check that is not down is
-                            repeated once at once before it counts */
-    const char *pointer; /* JSON pointer of where it is written */
+    uint32_t vantage_need; /* 0: majority */
+    bool repeat_timeout;   /* rows: a timeout of a check that is not down is
+                              repeated once at once before it counts */
+    const char *pointer;   /* JSON pointer of where it is written */
+    bool from_apex;        /* written in the apex spec */
 };
+
+/* --- conditions ------------------------------------------------------------
+ */
+
+enum spec_dimension {
+    SPEC_WAN,
+    SPEC_LAN,
+    SPEC_ACCESS,
+    SPEC_INTERNET,
+    SPEC_NDIMENSIONS
+};
+enum spec_dc_state {
+    SPEC_DC_OK,
+    SPEC_DC_NO_LAN,
+    SPEC_DC_NO_WAN,
+    SPEC_DC_NO_ACCESS,
+    SPEC_DC_NO_INTERNET,
+    SPEC_NDC_STATES
+};
+
+enum spec_cond_kind {
+    SPEC_COND_CHECK,       /* checks[ref] is up */
+    SPEC_COND_DC,          /* dcs[ref] is in service */
+    SPEC_COND_DC_STATE,    /* dcs[ref] is in that very state */
+    SPEC_COND_DIMENSION,   /* auto|dc|dimension */
+    SPEC_COND_MAINTENANCE, /* auto|dc|maintenanceMode */
+    SPEC_COND_SCENARIO,    /* scenarios[ref] is true */
+    SPEC_COND_ALL,         /* AND of its parts */
+    SPEC_COND_ANY,         /* OR of its parts */
+    SPEC_COND_NEED,        /* at least `need` of its parts */
+};
+
+/* A condition as a tree. */
+struct spec_cond {
+    enum spec_cond_kind kind;
+    bool negate;
+    size_t ref;
+    enum spec_dc_state state;
+    enum spec_dimension dimension;
+    uint32_t need;
+    const struct spec_cond *of; /* parts */
+    size_t n;
+    bool local; /* depends on a check without a target, or without a host that
+                   it needs, in it or in what it names: its truth belongs to a
+                   record's address */
+    const char *text; /* as written, for people: "!dc2", "[[a,b],[c]]" */
+};
+
+struct spec_scenario {
+    const char *name;
+    struct spec_cond cond;
+    const char *pointer;
+    bool from_apex;
+};
+
+struct spec_dc {
+    const char *name;
+    struct {
+        bool given;
+        const size_t *checks; /* indices into spec.checks */
+        size_t n;
+        uint32_t need;
+    } dims[SPEC_NDIMENSIONS];
+    bool maintenance;
+    bool no_response;              /* passive: tier 2 */
+    bool needs[SPEC_NDIMENSIONS];  /* for service; never a dimension that is
+                                      not given */
+    int64_t only_new_ms;           /* -1: not asked for */
+    const struct spec_cond *fresh; /* NULL: none */
+    const char *pointer;
+    bool from_apex;
+};
+
+/* --- records and sets ------------------------------------------------------
+ */
 
 struct spec_record {
     const char *name; /* canonical */
     enum spec_type type;
-    const char *data; /* canonical: RFC 5952 address or canonical name */
-    struct addr addr; /* A, AAAA */
-    const struct spec_check *checks; /* ANDed; none: always healthy */
+    const char *data;     /* canonical: RFC 5952 address or canonical name */
+    struct addr addr;     /* A, AAAA */
+    const size_t *checks; /* of `check`: indices into spec.checks, ANDed */
     size_t nchecks;
+    const struct spec_cond *when; /* `if`; NULL: none */
+    long dc;                      /* index into spec.dcs; -1: none */
+    bool dr; /* disaster recovery: drIfNoRecords, drCond or dr */
+    bool dr_if_no_records;
+    const struct spec_cond *dr_cond; /* NULL: none */
+    int64_t return_after_ms;         /* 0: at once */
+    bool return_manual;
+    const char *view;    /* NULL: in every view */
     int64_t ttl_s;       /* -1: none given */
     int64_t prio;        /* place in the chain: `prio`, else the position in
                             its array counted from 1; smaller comes first */
@@ -55,10 +192,13 @@ struct spec_record {
     size_t document;     /* index of the TXT record it came from */
 };
 
-/* The records of one (name, type). */
+/* The records of one (name, type, view). Where a name and type has records
+ * with views, those without one stand in the set of every view, and in one
+ * without a view for the audiences that the spec does not name. */
 struct spec_set {
     const char *name;
     enum spec_type type;
+    const char *view; /* NULL: none */
     enum spec_order order;
     uint32_t take; /* 0: no limit */
     enum spec_all_down all_down;
@@ -88,16 +228,29 @@ struct spec {
     const char *zone;            /* canonical */
     enum spec_form form;         /* of the first document */
     enum spec_spelling spelling; /* of the first document */
-    const struct spec_set *sets; /* by canonical name, then type */
+    /* Everything that its records can name: its own, and of the apex spec
+     * what it uses; named things first, by name. */
+    const struct spec_check *checks;
+    size_t nchecks;
+    const struct spec_dc *dcs;
+    size_t ndcs;
+    const struct spec_scenario *scenarios; /* no cycles; each after those it
+                                              names */
+    size_t nscenarios;
+    const struct spec_set *sets; /* by canonical name, then type, then view */
     size_t nsets;
     const struct spec_note *warnings;
     size_t nwarnings;
     struct spec_defaults defaults; /* as written in this spec */
+    uint32_t vantage_need;         /* 0: majority */
     /* of an apex spec; elsewhere they are errors */
     const char *const *names; /* canonical owners for discover = names */
     size_t nnames;
-    int64_t debounce_ms;    /* -1: not given */
-    int32_t max_change_pct; /* 0…100, "50%"; -1: not given */
+    int64_t debounce_ms;        /* -1: not given */
+    int32_t max_change_pct;     /* 0…100, "50%"; -1: not given */
+    const struct spec_doc *doc; /* the merged document as written: what a
+                                   child reads named things from, and what is
+                                   printed; in the arena */
     struct arena *arena;
 };
 
@@ -120,6 +273,11 @@ struct spec_context {
     bool cross_names;      /* may act within the whole zone */
     int64_t min_period_ms; /* agent's limit; 0: none */
     size_t max_targets;    /* agent's limit; 0: none */
+    bool allow_active;     /* may send payloads, use methods beyond GET and
+                              HEAD, and credential headers */
+    const char *const *commands; /* that the agent's file allows for the zone;
+                                    NULL: not checked */
+    size_t ncommands;
 };
 
 /* The text begins with none of [ { " (after joining; blanks and a byte order
@@ -135,9 +293,8 @@ bool spec_is_foreign(const struct spec_txt *txt);
  *   ERR_NOTFOUND     only foreign records, or none
  *   ERR_INPUT        not valid; the text names owner, JSON pointer, what was
  *                    found and what is accepted
- *   ERR_UNSUPPORTED  valid, but a member that this version does not read
  *   ERR_LIMIT        too long, too deep, too many targets
- * source: spec-language 1–4 */
+ * source: spec-language 1–9 */
 MUST_CHECK int spec_parse(const struct spec_txt *txts, size_t n,
                           const struct spec_context *ctx, struct spec **spec,
                           struct err *e);
@@ -153,8 +310,17 @@ MUST_CHECK int spec_parse_text(const char *text, size_t len,
 /* Canonical JSON of the spec (object form, members in table order):
  * parse(print(s)) equals s. Heap, caller frees. */
 char *spec_print(const struct spec *s);
+/* The same in the bare spelling. returns the text (heap, caller frees), or
+ * NULL with e set (ERR_INPUT: names what bare cannot say) */
+char *spec_print_bare(const struct spec *s, struct err *e);
 
-const char *spec_type_name(enum spec_type t);         /* "A" … */
+const char *spec_type_name(enum spec_type t);             /* "A" … */
+const char *spec_check_kind_name(enum spec_check_kind k); /* "tcp" … */
+const char *spec_dimension_name(enum spec_dimension d);   /* "wanAccess" … */
+const char *spec_dc_state_name(enum spec_dc_state s);     /* "noWan" … */
+/* The check as its shortest spelling, for people: "tcp:443@192.0.2.1",
+ * "https://www.example.org/healthz"; returns out. */
+const char *spec_check_text(const struct spec_check *c, char *out, size_t size);
 const char *spec_spelling_name(enum spec_spelling s); /* "JSON", "JSON with
                                                           escaped quotes",
                                                           "bare" */

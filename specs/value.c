@@ -71,6 +71,32 @@ const struct spec_value *spec_value_find(const struct spec_value *object,
     return NULL;
 }
 
+static void copy_children(struct arena *a, const struct spec_value *from,
+                          struct spec_value *to)
+{
+    for (const struct spec_value *k = from->child; k != NULL; k = k->next) {
+        struct spec_value *c = spec_value_add(
+            a, to, k->type, k->name != NULL ? arena_strdup(a, k->name) : NULL,
+            k->text != NULL ? arena_strdup(a, k->text) : NULL);
+
+        copy_children(a, k, c);
+    }
+    if (to->type == SPEC_VALUE_OBJECT)
+        (void)spec_value_close(a, to);
+}
+
+struct spec_value *spec_value_copy(struct arena *a, const struct spec_value *v)
+{
+    struct spec_value *copy = spec_value_add(
+        a, NULL, v->type, v->name != NULL ? arena_strdup(a, v->name) : NULL,
+        v->text != NULL ? arena_strdup(a, v->text) : NULL);
+
+    copy->parent = v->parent;
+    copy->index = v->index;
+    copy_children(a, v, copy);
+    return copy;
+}
+
 bool spec_value_is_scalar(const struct spec_value *v)
 {
     return v->type == SPEC_VALUE_STRING || v->type == SPEC_VALUE_NUMBER ||
@@ -208,6 +234,28 @@ const char *spec_value_quote(const struct spec_value *v,
     else
         (void)snprintf(out, SPEC_QUOTE_SIZE, "%s", words[v->type]);
     return out;
+}
+
+void spec_value_quote_json(struct buf *b, const char *text)
+{
+    const char *from = text;
+
+    buf_char(b, '"');
+    for (const char *p = text;; p++) {
+        unsigned char c = (unsigned char)*p;
+
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+            continue;
+        buf_add(b, from, (size_t)(p - from));
+        if (c == '\0')
+            break;
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else
+            buf_printf(b, "\\u%04x", (unsigned)c);
+        from = p + 1;
+    }
+    buf_char(b, '"');
 }
 
 /* One reference token, "/" before it and ~ and / escaped. */

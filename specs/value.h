@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/base/buf.h"
 #include "agent/base/err.h"
 #include "agent/base/mem.h"
 
@@ -49,6 +50,10 @@ const struct spec_value *spec_value_close(struct arena *a,
 const struct spec_value *spec_value_find(const struct spec_value *object,
                                          const char *name);
 
+/* v and what is below it once more, in arena a, with its texts. Its parent is
+ * v's own, so that messages name its place; it is nobody's child. */
+struct spec_value *spec_value_copy(struct arena *a, const struct spec_value *v);
+
 /* Strings, numbers and tokens: what a text can be read from. */
 bool spec_value_is_scalar(const struct spec_value *v);
 
@@ -68,6 +73,9 @@ const char *spec_value_quote(const struct spec_value *v,
  * characters and bad UTF-8; returns out. */
 const char *spec_value_quote_bytes(const char *p, size_t n,
                                    char out[SPEC_QUOTE_SIZE]);
+
+/* text as a JSON string with its quotes. source: RFC 8259 7 */
+void spec_value_quote_json(struct buf *b, const char *text);
 
 /* Bytes of the UTF-8 character at p (n bytes left), 0: not valid.
  * source: RFC 3629 4 */

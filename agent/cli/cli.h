@@ -23,16 +23,24 @@ enum cli_exit {
 struct cli_options {
     const char *config; /* -c */
     bool config_given;
-    bool verbose;        /* -v */
-    bool help;           /* --help */
-    bool version;        /* --version */
-    bool json;           /* --json */
-    bool exit_code;      /* --exit-code */
-    bool strict;         /* --strict */
+    bool verbose;   /* -v */
+    bool help;      /* --help */
+    bool version;   /* --version */
+    bool json;      /* --json */
+    bool exit_code; /* --exit-code */
+    bool strict;    /* --strict */
+    bool write;     /* --write */
+    bool dry_run;   /* --dry-run */
+    bool deadline_given;
     int64_t deadline_ms; /* --deadline */
     int64_t limit;       /* -n */
+    int64_t for_ms;      /* --for; 0: not given */
+    int64_t wait_ms;     /* --wait */
+    int64_t cron_ms;     /* --cron; 0: not given */
     const char *name;    /* --name */
     const char *zone;    /* --zone */
+    const char *dc;      /* --dc */
+    const char *format;  /* --format */
 };
 
 /* args: what is left after options, NULL-terminated */
@@ -47,8 +55,11 @@ struct cli_command {
     cli_fn *run;
 };
 extern const struct cli_command *const cli_commands[]; /* ends with NULL */
-extern const struct cli_command cli_once, cli_plan, cli_lint, cli_status,
-    cli_history;
+extern const struct cli_command cli_once, cli_plan, cli_lint, cli_publish,
+    cli_status, cli_history;
+extern const struct cli_command cli_explain, cli_maintenance, cli_freeze,
+    cli_thaw, cli_readmit;
+extern const struct cli_command cli_simulate;
 
 /* Reads the configuration; on failure says so and returns NULL. */
 struct config *cli_config(const struct cli_options *o);

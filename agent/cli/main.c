@@ -13,7 +13,10 @@
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cli_once, &cli_plan, &cli_lint, &cli_status, &cli_history, NULL};
+    &cli_once,   &cli_plan,    &cli_lint,    &cli_publish,
+    &cli_status, &cli_history, &cli_explain, &cli_maintenance,
+    &cli_freeze, &cli_thaw,    &cli_readmit, &cli_simulate,
+    NULL};
 
 /* One row an option: letter (as in cli_command.takes), long name, argument,
  * help. Letters above 'Z' in upper case have no short form. */
@@ -29,7 +32,14 @@ static const struct {
     {'S', "strict", NULL, "exit 1 on warnings too"},
     {'n', "limit", "N", "at most N entries (default 50)"},
     {'N', "name", "NAME", "the owner that the text is for"},
-    {'Z', "zone", "ZONE", "the zone of that owner"},
+    {'Z', "zone", "ZONE", "the zone meant"},
+    {'T', "for", "TIME", "until TIME has passed"},
+    {'L', "wait", "TIME", "wait so long for a running round (default 60s)"},
+    {'C', "cron", "TIME", "the interval of cron"},
+    {'F', "format", "FORMAT", "bind, ispconfig, route53, raw or bare"},
+    {'W', "write", NULL, "write it through the zone's provider"},
+    {'R', "dry-run", NULL, "with --write: say what would change, no more"},
+    {'A', "dc", "NAME", "the data centre that the agent stands in"},
     {'h', "help", NULL, "this text"},
     {'V', "version", NULL, "the version"},
 };
@@ -138,7 +148,7 @@ static int help(void)
                "usage or\n"
                "configuration, 3 changes pending, 75 another run holds the "
                "lock\n"
-               "see dnsfailover(8), dnsfailover.conf(5)");
+               "see dnsfailover(8), dnsfailover-spec(5), dnsfailover.conf(5)");
     return CLI_DONE;
 }
 
@@ -174,10 +184,22 @@ static int parse_number(const char *text, int64_t *out)
     return end != text && *end == '\0' && *out > 0 && *out <= 1000000 ? 0 : -1;
 }
 
-static int take_option(struct cli_options *o, char letter, const char *arg)
+static int take_time(const char *option, const char *arg, int64_t least_ms,
+                     int64_t *out)
 {
+    char least[32];
     struct err e;
 
+    if (duration_parse(arg, out, &e) != 0)
+        return cli_fail(-1, "--%s: %s", option, e.msg);
+    if (*out < least_ms)
+        return cli_fail(-1, "--%s: at least %s is accepted", option,
+                        duration_format(least_ms, least));
+    return 0;
+}
+
+static int take_option(struct cli_options *o, char letter, const char *arg)
+{
     switch (letter) {
     case 'c':
         o->config = arg;
@@ -204,15 +226,30 @@ static int take_option(struct cli_options *o, char letter, const char *arg)
     case 'N':
         o->name = arg;
         return 0;
+    case 'A':
+        o->dc = arg;
+        return 0;
     case 'Z':
         o->zone = arg;
         return 0;
-    case 'D':
-        if (duration_parse(arg, &o->deadline_ms, &e) != 0)
-            return cli_fail(-1, "--deadline: %s", e.msg);
-        if (o->deadline_ms < 1000)
-            return cli_fail(-1, "--deadline: at least 1s is accepted");
+    case 'F':
+        o->format = arg;
         return 0;
+    case 'W':
+        o->write = true;
+        return 0;
+    case 'R':
+        o->dry_run = true;
+        return 0;
+    case 'D':
+        o->deadline_given = true;
+        return take_time("deadline", arg, 1000, &o->deadline_ms);
+    case 'T':
+        return take_time("for", arg, 1000, &o->for_ms);
+    case 'L':
+        return take_time("wait", arg, 0, &o->wait_ms);
+    case 'C':
+        return take_time("cron", arg, 1000, &o->cron_ms);
     case 'n':
         if (parse_number(arg, &o->limit) != 0)
             return cli_fail(-1, "-n: \"%s\" is not a number from 1 to 1000000",
@@ -292,8 +329,10 @@ static void no_core(void)
 
 int main(int argc, char **argv)
 {
-    struct cli_options o = {
-        .config = CLI_CONFIG_DEFAULT, .deadline_ms = 50000, .limit = 50};
+    struct cli_options o = {.config = CLI_CONFIG_DEFAULT,
+                            .deadline_ms = 50000,
+                            .limit = 50,
+                            .wait_ms = 60000};
     const struct cli_command *c;
     const char *name;
     int rc, at;

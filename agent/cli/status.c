@@ -5,8 +5,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
-#include "agent/cli/cli.h"
-#include "agent/engine/state.h"
+#include "agent/cli/status_operator.h"
 #include "agent/report/table.h"
 
 /* `status`: what the last round saw and did, from the state alone. */
@@ -77,15 +76,8 @@ static const char *shown_of(const struct state_value *v)
     return v->published ? "yes" : "no";
 }
 
-static const char *reason_of(struct state *s, const struct parts *p)
+static const char *reason_of(const struct state_set *row)
 {
-    char *key = mem_printf("%s|%s|%s", p->zone, p->name, p->type);
-    struct state_set *row;
-
-    for (row = state_sets(s); row != NULL; row = row->hh.next)
-        if (strcmp(row->key, key) == 0)
-            break;
-    free(key);
     return row != NULL && row->reason != NULL ? row->reason : "";
 }
 
@@ -128,8 +120,12 @@ static void print_reasons(struct state *s, const char *want)
     for (row = state_sets(s); row != NULL; row = row->hh.next) {
         struct parts p = split(row->key);
 
-        if (row->memory.tier != 1 && row->reason != NULL && is_asked(want, &p))
-            (void)printf("%s %s: %s\n", p.name, p.type, row->reason);
+        const char *why = reason_of(row);
+
+        /* Tier 1 is how it should be, unless it is held. */
+        if ((row->memory.tier != 1 || strncmp(why, "held", 4) == 0) &&
+            why[0] != '\0' && is_asked(want, &p))
+            (void)printf("%s %s: %s\n", p.name, p.type, why);
         free(p.buf);
     }
 }
@@ -157,12 +153,16 @@ static void json_values(struct state *s, const char *want, cJSON *list)
         struct parts p = split(v[i]->key);
 
         if (is_asked(want, &p)) {
+            const struct state_set *set =
+                state_set_find(s, p.zone, p.name, p.type);
             cJSON *o = cJSON_CreateObject();
 
             (void)cJSON_AddStringToObject(o, "zone", p.zone);
             (void)cJSON_AddStringToObject(o, "name", p.name);
             (void)cJSON_AddStringToObject(o, "type", p.type);
             (void)cJSON_AddStringToObject(o, "data", p.data);
+            (void)cJSON_AddNumberToObject(o, "tier",
+                                          set != NULL ? set->memory.tier : 0);
             (void)cJSON_AddStringToObject(o, "health", health_of(v[i]));
             (void)cJSON_AddBoolToObject(o, "published", v[i]->published);
             (void)cJSON_AddBoolToObject(o, "offByOthers",
@@ -170,7 +170,7 @@ static void json_values(struct state *s, const char *want, cJSON *list)
             (void)cJSON_AddBoolToObject(o, "pending", v[i]->memory.pending);
             (void)cJSON_AddStringToObject(o, "last",
                                           v[i]->note != NULL ? v[i]->note : "");
-            (void)cJSON_AddStringToObject(o, "reason", reason_of(s, &p));
+            (void)cJSON_AddStringToObject(o, "reason", reason_of(set));
             (void)cJSON_AddItemToArray(list, o);
         }
         free(p.buf);
@@ -213,13 +213,15 @@ static void json_specs(struct state *s, cJSON *list)
     }
 }
 
-static void print_json(struct state *s, const char *want)
+static void print_json(const struct config *cfg, struct state *s,
+                       const char *want)
 {
     cJSON *o = cJSON_CreateObject();
     char *text;
 
     json_values(s, want, cJSON_AddArrayToObject(o, "records"));
     json_specs(s, cJSON_AddArrayToObject(o, "specs"));
+    status_operator_json(cfg, s, want, o);
     json_problems(s, cJSON_AddArrayToObject(o, "problems"));
     text = cJSON_Print(o);
     (void)puts(text != NULL ? text : "{}");
@@ -242,10 +244,11 @@ static int run(const struct cli_options *o, char *const *args)
         return CLI_USAGE;
     rc = state_open(cfg->state, true, &s, &e);
     if (rc == 0 && o->json) {
-        print_json(s, want);
+        print_json(cfg, s, want);
     } else if (rc == 0) {
         print_table(s, want);
         print_reasons(s, want);
+        status_operator_print(cfg, s, want);
         print_problems(s);
     }
     rc = rc == 0 ? CLI_DONE
@@ -260,8 +263,8 @@ const struct cli_command cli_status = {
     "status",
     "[NAME]",
     "what the last round saw and did",
-    "A table of the managed records (of NAME and below), and the problems "
-    "that\n"
-    "stand. Read from the state: asks nobody.",
+    "A table of the managed records (of NAME and below), the data centres,\n"
+    "what the operator asked for, and the problems that stand. Read from the\n"
+    "state: asks nobody.",
     "cJhV",
     run};

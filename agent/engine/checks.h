@@ -5,63 +5,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/loop.h"
 #include "agent/engine/health.h"
 #include "agent/engine/state.h"
-#include "agent/probes/probe.h"
 #include "specs/spec.h"
 
-/* All checks of a round. Checks with the same target, parameters and
- * thresholds are one check; checks with the same target and parameters share
- * their probes. One target address is probed at most once in 100 ms. */
-
-#define CHECKS_ADDRESS_GAP_MS 100
-#define CHECKS_LOCAL_TRIES 3
+/* All checks of an agent, each once: checks with the same kind, targets,
+ * parameters and thresholds are one, whatever spec names them. Pure: who
+ * probes is check_run.h, the simulator, or the service. */
 
 struct check {
-    const char *key;
-    struct probe_spec probe;
+    size_t id;             /* 0, 1, … in the order of adding */
+    const char *key;       /* says all of the above; the state's key */
+    const char *probe_key; /* without thresholds: checks that share it share
+                              their probes */
+    const struct spec_check *spec;
+    struct addr *targets; /* with port (0 where the kind has none) */
+    size_t ntargets;
+    uint32_t need;    /* of them: one result is good when so many are */
+    const char *host; /* instead of targets: a name whose addresses are asked
+                         for at each probe (CNAME records), any may answer */
     struct health_rule rule;
     int64_t retry_period_ms;
-    struct state_check *row;  /* health and note: saved */
-    enum health_state before; /* at the start of this run */
-    uint32_t want_streak;     /* failures in a row asked for while it is
-                                 down; 0: no more than confirmation */
-    uint32_t results;         /* counted in this run */
-    uint32_t locals;          /* that did not count */
-    struct probe_result last;
+    struct state_check *row; /* health and note: saved */
 };
 
 struct checks;
 
-/* state and probes are borrowed and outlive it. */
-struct checks *checks_new(struct loop *l, struct probes *p, struct state *s)
-    __attribute__((returns_nonnull));
+/* state is borrowed and outlives it. */
+struct checks *checks_new(struct state *s) __attribute__((returns_nonnull));
 void checks_free(struct checks *c);
 
-/* The check of spec at the address of its record (used where the spec names
- * no target of its own). Borrowed, valid until checks_free. */
+/* The check of spec for a record (used where the spec names no target of its
+ * own; NULL: it does). Its health is aged to now_ms when it is added first.
+ * Borrowed, valid until checks_free; spec must live as long. */
 struct check *checks_add(struct checks *c, const struct spec_check *spec,
-                         const struct addr *record);
-
-/* Probes until every check agrees with its confirmed state (re-probing at
- * its retryPeriod), has want_streak failures where asked for, or could not
- * be probed CHECKS_LOCAL_TRIES times; at most until deadline_ms
- * (clock_mono_ms). Counters of what is not settled stay for the next run.
- * May be called again for what is still open.
- * progress: called now and then with (done, all); may be NULL */
-typedef void checks_progress_fn(void *arg, size_t done, size_t all);
-void checks_run(struct checks *c, int64_t deadline_ms,
-                checks_progress_fn *progress, void *arg);
+                         const struct spec_record *record, int64_t now_ms);
 
 size_t checks_count(const struct checks *c);
-struct check *checks_at(struct checks *c, size_t i);
+struct check *checks_at(const struct checks *c, size_t id);
 bool checks_any_up(const struct checks *c);
 
-/* true when one of the anchors answers: connects, or refuses (that too came
- * over the network). Each is tried twice. */
-bool checks_anchors_answer(struct loop *l, struct probes *p,
-                           const struct addr *anchors, size_t n,
-                           int64_t deadline_ms);
+/* The check for people: "tcp:443", "https:443/healthz"; returns out. */
+const char *checks_text(const struct check *c, char *out, size_t size);
+/* Where it probes, for people: "192.0.2.1", "2 of 3 targets", "www.…"; returns
+ * out. */
+const char *checks_where(const struct check *c, char *out, size_t size);
 
 #endif

@@ -14,10 +14,20 @@
 enum tri { TRI_UNKNOWN, TRI_FALSE, TRI_TRUE };
 enum tri tri_and(enum tri a, enum tri b);
 
+enum decide_class {
+    DECIDE_NORMAL,
+    DECIDE_PASSIVE, /* of a noResponse data centre: tier 2 */
+    DECIDE_DR,      /* disaster recovery: dr_cond, dr_if_no_records */
+};
+
 struct decide_value {
+    enum decide_class class;
+    enum tri dr_cond;      /* DR: TRUE puts it into tier 1; FALSE: no drCond */
+    bool dr_if_no_records; /* DR: tier 3 */
     enum tri healthy;
-    bool never_up;  /* FALSE, and every failing check has never been up */
+    bool never_up;  /* FALSE, and only checks that have never been up say so */
     bool waiting;   /* healthy, but only waits (returnAfter, damping) */
+    bool barred;    /* healthy, but not let in (onlyNew, return: manual) */
     bool held_off;  /* healthy, but somebody else switched it off */
     bool published; /* now */
 };
@@ -25,6 +35,7 @@ struct decide_value {
 struct decide_set {
     enum spec_order order;
     uint32_t take; /* 0: no limit */
+    bool single;   /* a CNAME set: one value at most */
     enum spec_all_down all_down;
     const struct decide_value *values; /* in chain order */
     size_t nvalues;
@@ -35,6 +46,8 @@ struct decide_set {
 /* The rule that gave the decision; its text is the reason people read. */
 enum decide_rule {
     DECIDE_HEALTHY,       /* tier 1 */
+    DECIDE_RESERVE,       /* tier 2 */
+    DECIDE_RECOVERY,      /* tier 3 */
     DECIDE_WAITING,       /* tier 4 */
     DECIDE_FALLBACK,      /* tier 5 */
     DECIDE_ALL_DOWN_KEEP, /* tier 6 … */
@@ -44,10 +57,12 @@ enum decide_rule {
     DECIDE_HOLD_NEVER_UP, /* only checks that have never been up say down */
     DECIDE_HOLD_HANDS,    /* what is healthy was switched off by others */
     DECIDE_HOLD_EMPTY,    /* the spec names no record for this set */
+    DECIDE_HOLD_NOBODY,   /* allDown: all, and no record of tiers 1 and 2: only
+                             allDown: none empties a set. Tier 6 */
 };
 
 struct decision {
-    int tier; /* 1, 4, 5, 6; 0 while the set is held as it is */
+    int tier; /* 1…6; 0 while the set is held as it is */
     enum decide_rule rule;
 };
 

@@ -16,6 +16,9 @@ struct memory_value {
     bool uncertain; /* a write ended as unknown: believe what is read next */
     bool put_in;    /* others switched it on, and it is still on */
     bool held_off;  /* healthy, and somebody else switched it off */
+    bool returning; /* was down since it was last published: returnAfter
+                        applies */
+    bool shut;      /* return: manual, and withdrawn: readmit lets it in */
     bool created;   /* the provider had no such value before the agent */
     bool withdrawn; /* switched off by the agent, and not yet back */
     uint32_t damp;  /* damping step; 0: none */

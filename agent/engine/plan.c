@@ -27,21 +27,43 @@ static size_t events_since(const int64_t *events, int64_t from_ms)
     return n;
 }
 
+/* --- time ----------------------------------------------------------------- */
+
+/* The set is to be looked at again then, at the latest. */
+static void again_at(struct plan_set *set, int64_t at_ms, int64_t now_ms)
+{
+    if (at_ms > now_ms && (set->again_ms == 0 || at_ms < set->again_ms))
+        set->again_ms = at_ms;
+}
+
 /* --- others' hands, damping ---------------------------------------------- */
+
+/* return: manual, and out for want of health. */
+static bool must_shut(const struct plan_value *v)
+{
+    return v->return_manual && !v->dropped && v->healthy == TRI_FALSE &&
+           !v->maintenance;
+}
 
 static void look_at_hands(struct plan_value *v)
 {
     struct memory_value *m = v->memory;
 
     v->confirm = m->uncertain;
+    /* A withdrawal whose answer was lost, and it happened. */
+    if (m->seen && m->uncertain && m->expected && !v->published)
+        m->shut = m->shut || must_shut(v);
     if (m->seen && !m->uncertain && m->expected != v->published) {
         m->put_in = v->published;
+        /* Whoever puts a value in by hand has let it in; allDown: all, which
+         * publishes what is shut, too, has not. */
+        m->shut = m->shut && !v->published;
         m->held_off = !v->published && v->healthy != TRI_FALSE;
     }
     if (v->published || v->healthy == TRI_FALSE)
         m->held_off = false;
     if (v->published)
-        m->withdrawn = false;
+        m->withdrawn = m->returning = false;
     else
         m->put_in = false;
     m->seen = true;
@@ -49,18 +71,25 @@ static void look_at_hands(struct plan_value *v)
     m->expected = v->published;
 }
 
-static void look_at_health(struct plan_value *v, int64_t now_ms)
+static void look_at_health(struct plan_set *set, struct plan_value *v,
+                           int64_t now_ms)
 {
     struct memory_value *m = v->memory;
 
-    if (v->healthy == TRI_FALSE)
+    if (v->maintenance)
+        return;
+    if (v->healthy == TRI_FALSE) {
         m->healthy_since_ms = 0;
-    else if (v->healthy == TRI_TRUE && m->healthy_since_ms == 0)
+        m->returning = true;
+    } else if (v->healthy == TRI_TRUE && m->healthy_since_ms == 0) {
         m->healthy_since_ms = now_ms != 0 ? now_ms : 1;
+    }
     if (m->healthy_since_ms != 0 && now_ms - m->healthy_since_ms >= HOUR_MS) {
         m->damp = 0;
         memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
     }
+    if (m->healthy_since_ms != 0 && (m->damp > 0 || m->withdrawals_ms[0] != 0))
+        again_at(set, m->healthy_since_ms + HOUR_MS, now_ms);
 }
 
 int64_t plan_damp_wait_ms(uint32_t damp)
@@ -74,13 +103,18 @@ int64_t plan_damp_wait_ms(uint32_t damp)
     return wait < PLAN_DAMP_MOST_MS ? wait : PLAN_DAMP_MOST_MS;
 }
 
-static bool must_wait(const struct plan_set *set, const struct plan_value *v,
+static bool must_wait(struct plan_set *set, const struct plan_value *v,
                       int64_t now_ms)
 {
     const struct memory_value *m = v->memory;
+    int64_t wait_ms = set->damping ? plan_damp_wait_ms(m->damp) : 0;
 
-    return set->damping && v->healthy == TRI_TRUE && !v->published &&
-           now_ms - m->healthy_since_ms < plan_damp_wait_ms(m->damp);
+    if (m->returning && v->return_after_ms > wait_ms)
+        wait_ms = v->return_after_ms;
+    if (v->healthy != TRI_TRUE || v->published || v->twin > 0)
+        return false;
+    again_at(set, m->healthy_since_ms + wait_ms, now_ms);
+    return now_ms - m->healthy_since_ms < wait_ms;
 }
 
 /* --- one set ------------------------------------------------------------- */
@@ -103,9 +137,13 @@ static struct decide_value describe(struct plan_set *set, struct plan_value *v,
     struct decide_value d;
 
     v->waiting = must_wait(set, v, now_ms);
+    d.class = v->class;
+    d.dr_cond = v->dr_cond;
+    d.dr_if_no_records = v->dr_if_no_records;
     d.healthy = v->healthy;
     d.never_up = v->never_up;
     d.waiting = v->waiting;
+    d.barred = v->away || v->memory->shut;
     d.held_off = v->memory->held_off;
     d.published = v->published;
     return d;
@@ -158,8 +196,12 @@ static void limit_reclaims(struct plan_set *set, int64_t now_ms)
         v->reclaim_held = !v->publish && v->published && v->memory->put_in &&
                           events_since(v->memory->reclaims_ms,
                                        now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
-        if (v->reclaim_held)
+        if (v->reclaim_held) {
             v->publish = true;
+            again_at(set,
+                     v->memory->reclaims_ms[RECLAIMS_PER_HOUR - 1] + HOUR_MS,
+                     now_ms);
+        }
     }
 }
 
@@ -169,6 +211,7 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     bool *publish = mem_array(set->nvalues, sizeof *publish);
     struct decide_set in = {.order = set->order,
                             .take = set->take,
+                            .single = set->type == SPEC_CNAME,
                             .all_down = set->all_down,
                             .values = d};
     size_t n = 0;
@@ -177,8 +220,8 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
         struct plan_value *v = &set->values[i];
 
         if (v->twin == 0) { /* twins share one memory: one look */
-            look_at_health(v, now_ms);
             look_at_hands(v);
+            look_at_health(set, v, now_ms);
         }
         if (v->dropped)
             continue;
@@ -199,6 +242,19 @@ static void decide_one(struct plan_set *set, int64_t now_ms)
     limit_reclaims(set, now_ms);
     free(d);
     free(publish);
+}
+
+/* --- the sets that are looked at -------------------------------------------
+ */
+
+static size_t count_looked(const struct plan_zone *zone)
+{
+    return zone->some != NULL ? zone->nsome : zone->nsets;
+}
+
+static struct plan_set *looked_at(const struct plan_zone *zone, size_t i)
+{
+    return &zone->sets[zone->some != NULL ? zone->some[i] : i];
 }
 
 /* --- a blind agent does not act ------------------------------------------ */
@@ -233,6 +289,12 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 {
     if (!set->observed)
         set->hold = PLAN_UNSEEN;
+    else if (set->unmapped)
+        set->hold = PLAN_VIEW;
+    else if (set->foreign && count_changes(set) > 0)
+        set->hold = PLAN_FOREIGN;
+    else if (set->frozen)
+        set->hold = PLAN_FROZEN;
     else if (zone->blind)
         set->hold = PLAN_BLIND;
     else if (zone->learning && count_changes(set) > 0)
@@ -249,7 +311,8 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 bool plan_is_check_withdrawal(const struct plan_value *v)
 {
     return v->published && !v->publish && !v->dropped && v->twin == 0 &&
-           v->healthy == TRI_FALSE;
+           v->healthy == TRI_FALSE && !v->maintenance &&
+           v->access_period_ms > 0; /* 0: no check stands behind it */
 }
 
 static size_t count_withdrawals(const struct plan_set *set, int64_t *latest_ms)
@@ -295,7 +358,7 @@ static void brake_begin(struct plan_set *set, int64_t now_ms)
 /* Its checks have failed for another access period and requiredFailure more
  * results: since the hold began, or since they were confirmed, if that was
  * later. A streak that has started anew counts from its start. */
-static bool has_failed_on(const struct plan_set *set, struct plan_value *v,
+static bool has_failed_on(struct plan_set *set, struct plan_value *v,
                           int64_t now_ms)
 {
     int64_t since_ms = set->memory->brake_since_ms;
@@ -307,11 +370,12 @@ static bool has_failed_on(const struct plan_set *set, struct plan_value *v,
     }
     if (v->fail_streak < from)
         from = v->memory->brake_streak = 0;
+    again_at(set, since_ms + v->access_period_ms, now_ms);
     return now_ms - since_ms >= v->access_period_ms &&
            v->fail_streak - from >= v->need_failure;
 }
 
-static bool brake_is_over(const struct plan_set *set, int64_t now_ms)
+static bool brake_is_over(struct plan_set *set, int64_t now_ms)
 {
     bool over = true;
 
@@ -332,7 +396,7 @@ static void brake_hold(struct plan_set *set)
 
 /* What the agent itself has published since then does not count; what it has
  * taken out since then is counted from the times of the withdrawals. */
-static bool stood_a_minute_ago(const struct plan_value *v, int64_t now_ms)
+bool plan_stood(const struct plan_value *v, int64_t now_ms)
 {
     int64_t changed_ms = v->memory->pending_since_ms;
 
@@ -346,11 +410,11 @@ static size_t brake_measure(struct plan_zone *zone)
 
     for (size_t i = 0; i < zone->nwithdrawn; i++)
         recent += zone->now_ms - zone->withdrawn_ms[i] < PLAN_BRAKE_WINDOW_MS;
-    zone->published = recent;
-    for (size_t i = 0; i < zone->nsets; i++)
+    zone->published = recent + zone->stood;
+    for (size_t i = 0; i < zone->nsets && !zone->counted; i++)
         for (size_t k = 0; k < zone->sets[i].nvalues; k++)
             zone->published +=
-                stood_a_minute_ago(&zone->sets[i].values[k], zone->now_ms);
+                plan_stood(&zone->sets[i].values[k], zone->now_ms);
     zone->allowed = zone->published * (size_t)zone->max_change_pct / 100;
     if (zone->allowed < PLAN_BRAKE_LEAST)
         zone->allowed = PLAN_BRAKE_LEAST;
@@ -359,12 +423,13 @@ static size_t brake_measure(struct plan_zone *zone)
 
 static void brake(struct plan_zone *zone)
 {
-    struct brake_row *rows = mem_array(zone->nsets, sizeof *rows);
+    struct brake_row *rows = mem_array(count_looked(zone), sizeof *rows);
     size_t n = 0, used = brake_measure(zone);
     bool full = false;
 
-    for (size_t i = 0; i < zone->nsets; i++) {
-        struct brake_row r = {&zone->sets[i], 0, 0, i};
+    for (size_t i = 0; i < count_looked(zone); i++) {
+        struct plan_set *set = looked_at(zone, i);
+        struct brake_row r = {set, 0, 0, (size_t)(set - zone->sets)};
 
         r.n = count_withdrawals(r.set, &r.latest_ms);
         if (r.n > 0)
@@ -398,17 +463,18 @@ static void brake(struct plan_zone *zone)
 
 void plan_make(struct plan_zone *zone)
 {
-    for (size_t i = 0; i < zone->nsets; i++) {
-        struct plan_set *set = &zone->sets[i];
+    for (size_t i = 0; i < count_looked(zone); i++) {
+        struct plan_set *set = looked_at(zone, i);
 
         set->hold = PLAN_FREE;
+        set->again_ms = 0;
         if (set->observed)
             decide_one(set, zone->now_ms);
         hold_blind(zone, set);
     }
     brake(zone);
-    for (size_t i = 0; i < zone->nsets; i++) {
-        struct plan_set *set = &zone->sets[i];
+    for (size_t i = 0; i < count_looked(zone); i++) {
+        struct plan_set *set = looked_at(zone, i);
 
         set->memory->tier = set->decision.tier;
         set->nchanges = count_changes(set);
@@ -443,8 +509,9 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
         return;
     if (v->publish) {
         m->created = m->created || !v->present;
-        m->held_off = false;
+        m->held_off = m->returning = false;
     } else {
+        m->shut = m->shut || (v->published && must_shut(v));
         remember_withdrawal(set, v, now_ms);
         set->memory->brake_since_ms = 0;
     }
@@ -455,9 +522,50 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
     m->pending_since_ms = now_ms;
 }
 
+void plan_readmit(struct memory_value *m)
+{
+    m->held_off = m->shut = m->returning = false;
+    m->damp = 0;
+    memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
+}
+
+static bool all_in_maintenance(const struct plan_set *set)
+{
+    for (size_t i = 0; i < set->nvalues; i++)
+        if (!set->values[i].dropped && !set->values[i].fallback &&
+            !set->values[i].maintenance)
+            return false;
+    return set->nvalues > 0;
+}
+
+static const char *maintenance_reason(enum decide_rule rule)
+{
+    switch (rule) {
+    case DECIDE_FALLBACK:
+        return "every data centre is in maintenance: fallbackRecords";
+    case DECIDE_ALL_DOWN_KEEP:
+        return "every data centre is in maintenance: kept (allDown: keep)";
+    case DECIDE_ALL_DOWN_ALL:
+        return "every data centre is in maintenance: all published "
+               "(allDown: all)";
+    case DECIDE_ALL_DOWN_NONE:
+        return "every data centre is in maintenance: none published "
+               "(allDown: none)";
+    default:
+        return decide_rule_text(rule);
+    }
+}
+
 const char *plan_reason(const struct plan_set *set)
 {
     switch (set->hold) {
+    case PLAN_VIEW:
+        return "held: the agent's file says nothing about its view";
+    case PLAN_FOREIGN:
+        return "held: a CNAME that the spec does not name stands there, and a "
+               "name has one at most";
+    case PLAN_FROZEN:
+        return "held: frozen by the operator";
     case PLAN_BLIND:
         return "held: no anchor answers, the agent may be cut off";
     case PLAN_ALONE:
@@ -473,5 +581,6 @@ const char *plan_reason(const struct plan_set *set)
     case PLAN_FREE:
         break;
     }
-    return decide_rule_text(set->decision.rule);
+    return all_in_maintenance(set) ? maintenance_reason(set->decision.rule)
+                                   : decide_rule_text(set->decision.rule);
 }

@@ -25,8 +25,15 @@ struct plan_value {
                          (records and fallbackRecords may share one); 0: none.
                          Twins are published together and change once */
     int64_t ttl_s;    /* the spec's; -1 none */
+    enum decide_class class;
+    enum tri dr_cond;
+    bool dr_if_no_records;
+    int64_t return_after_ms; /* 0: at once */
+    bool return_manual;
     enum tri healthy;
     bool never_up;
+    bool maintenance; /* its data centre is out on purpose: healthy is FALSE */
+    bool away;        /* its data centre is not let in yet (onlyNew) */
     int64_t decided_ms;    /* when the check that decides was confirmed */
     uint32_t fail_streak;  /* the fewest failures in a row of its down checks */
     uint32_t need_failure; /* the largest requiredFailure of them */
@@ -45,6 +52,9 @@ struct plan_value {
 
 enum plan_hold {
     PLAN_FREE,
+    PLAN_VIEW,     /* no audience in the agent's file for its view */
+    PLAN_FOREIGN,  /* a CNAME of somebody else stands at the name */
+    PLAN_FROZEN,   /* by the operator */
     PLAN_BLIND,    /* no anchor answers */
     PLAN_ALONE,    /* no check at all is up: more failures are awaited */
     PLAN_BRAKE,    /* maxChange */
@@ -59,7 +69,11 @@ struct plan_set {
     uint32_t take;
     enum spec_all_down all_down;
     bool damping;
-    bool observed;             /* the provider's records were read */
+    const char *view; /* NULL: none */
+    bool unmapped;    /* its view means nothing to the agent */
+    bool foreign;     /* CNAME: a value that is not in the spec is published */
+    bool frozen;      /* the operator wants no writes */
+    bool observed;    /* the provider's records were read */
     struct plan_value *values; /* chain order; the fallback, then dropped
                                   ones, after the records */
     size_t nvalues;
@@ -67,7 +81,8 @@ struct plan_set {
     /* out */
     struct decision decision;
     enum plan_hold hold;
-    size_t nchanges; /* values whose publish differs from published */
+    size_t nchanges;  /* values whose publish differs from published */
+    int64_t again_ms; /* when time alone may change the plan; 0: never */
 };
 
 /* Withdrawals because of checks of the last minute, newest first. */
@@ -79,6 +94,13 @@ struct plan_zone {
     bool alone;         /* no anchors, and no check of the agent is up */
     struct plan_set *sets;
     size_t nsets;
+    /* NULL: all sets are looked at. Else the numbers of those for which
+     * something has changed since they were last planned, and of all with
+     * changes that are not carried out, or held; the rest are as they were. */
+    const size_t *some;
+    size_t nsome;
+    bool counted; /* the caller kept count: */
+    size_t stood; /* of the values for which plan_stood is true */
     const int64_t *withdrawn_ms; /* times of withdrawals because of checks */
     size_t nwithdrawn;
     /* out */
@@ -87,13 +109,17 @@ struct plan_zone {
 };
 
 /* Looks at what the provider shows, compares it with what is remembered,
- * decides every set and holds what must be held. Afterwards values[].publish
- * is what is to be done: a change for each value for which plan_is_change is
- * true. */
+ * decides every set (or some) and holds what must be held. Afterwards
+ * values[].publish is what is to be done: a change for each value for which
+ * plan_is_change is true. */
 void plan_make(struct plan_zone *zone);
 
 /* v is to be written: switched on or off, or confirmed. */
 bool plan_is_change(const struct plan_value *v);
+
+/* v is published and counts for the brake: the agent itself did not publish
+ * it within the last minute. */
+bool plan_stood(const struct plan_value *v, int64_t now_ms);
 
 /* A change was carried out (or ended as unknown): remembers it. */
 void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
@@ -102,6 +128,9 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
 /* The withdrawal of v is because of checks: it counts for brake and damping.
  */
 bool plan_is_check_withdrawal(const struct plan_value *v);
+
+/* The operator lets a value in again: whatever kept it out but its checks. */
+void plan_readmit(struct memory_value *m);
 
 /* How long a value of that damping step waits. */
 int64_t plan_damp_wait_ms(uint32_t damp);

@@ -50,7 +50,7 @@ static bool is_open(const struct round *r, const struct state_problem *p)
         return p->key[0] != '|' && is_listing_gone(r);
     if (z->failed)
         return true;
-    if (z->plan.nsets == 0 || (z->observed && !z->plan.blind))
+    if (z->world->plan.nsets == 0 || (z->observed && !z->world->plan.blind))
         return false;
     for (size_t i = 0; i < sizeof late / sizeof late[0]; i++)
         if (strncmp(key, late[i], strlen(late[i])) == 0)
@@ -108,7 +108,7 @@ static int prepare(struct round *r, struct err *e)
     if (resolver_new(r->loop, &ro, &r->resolver, e) != 0 ||
         check_trust(r, e) != 0 || probes_new(r->loop, 0, &r->probes, e) != 0)
         return -1;
-    r->checks = checks_new(r->loop, r->probes, r->state);
+    r->checks = checks_new(r->state);
     return 0;
 }
 
@@ -119,6 +119,7 @@ static void dispose(struct round *r)
         resolver_free(r->resolver);
     if (r->probes != NULL)
         probes_free(r->probes);
+    check_run_free(r->run);
     checks_free(r->checks);
     if (r->http != NULL)
         http_free(r->http);
@@ -129,7 +130,7 @@ static void dispose(struct round *r)
         for (size_t k = 0; k < z->nowners; k++)
             spec_free(z->owners[k]->spec);
         free(z->owners);
-        free(z->claims);
+        world_free(z->world);
     }
     free(r->zones);
     state_close(r->state);
@@ -141,6 +142,8 @@ static int finish(struct round *r, struct err *e)
     count_problems(r);
     if (r->o->plan_only)
         return 0;
+    for (size_t i = 0; i < r->nzones; i++)
+        world_save(r->zones[i]->world);
     return state_save(r->state, e);
 }
 

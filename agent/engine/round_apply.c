@@ -15,7 +15,7 @@ static enum rr_type rr_type_of(enum spec_type t)
 
 static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
 {
-    const struct plan_value *v = &z->plan.sets[s].values[k];
+    const struct plan_value *v = &z->world->plan.sets[s].values[k];
 
     if (v->publish == v->published)
         return "made sure of, after a write whose outcome was not known";
@@ -23,7 +23,7 @@ static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
         return "no longer in the spec";
     if (!v->publish && v->healthy == TRI_FALSE)
         return "its checks fail";
-    return plan_reason(&z->plan.sets[s]);
+    return plan_reason(&z->world->plan.sets[s]);
 }
 
 /* --- only told ----------------------------------------------------------- */
@@ -32,12 +32,12 @@ static void tell_zone(struct round_zone *z)
 {
     struct round *r = z->round;
 
-    for (size_t s = 0; s < z->plan.nsets; s++) {
-        const struct plan_set *ps = &z->plan.sets[s];
+    for (size_t s = 0; s < z->world->plan.nsets; s++) {
+        const struct plan_set *ps = &z->world->plan.sets[s];
 
         for (size_t k = 0; k < ps->nvalues; k++) {
             const struct plan_value *v = &ps->values[k];
-            struct state_value *row = z->sets[s].values[k].row;
+            struct state_value *row = z->world->sets[s].values[k].row;
             bool change = plan_is_change(v);
 
             r->result.changes += change;
@@ -54,7 +54,7 @@ static void tell_zone(struct round_zone *z)
 
 static void collect(struct round_zone *z, size_t s, bool publish)
 {
-    const struct plan_set *ps = &z->plan.sets[s];
+    const struct plan_set *ps = &z->world->plan.sets[s];
 
     for (size_t k = 0; k < ps->nvalues; k++) {
         const struct plan_value *v = &ps->values[k];
@@ -81,7 +81,7 @@ static void remember_withdrawal(struct round_zone *z)
     size_t n = sizeof z->row->withdrawn_ms / sizeof t[0];
 
     memmove(t + 1, t, (n - 1) * sizeof t[0]);
-    t[0] = z->plan.now_ms != 0 ? z->plan.now_ms : 1;
+    t[0] = z->world->plan.now_ms != 0 ? z->world->plan.now_ms : 1;
 }
 
 /* whole: what is set beside a done change is what follows it (a serial that
@@ -89,7 +89,7 @@ static void remember_withdrawal(struct round_zone *z)
 static void on_done(struct round_zone *z, size_t s, size_t k,
                     const struct err *whole)
 {
-    struct plan_set *ps = &z->plan.sets[s];
+    struct plan_set *ps = &z->world->plan.sets[s];
     struct plan_value *v = &ps->values[k];
 
     if (whole->code != ERR_NONE && v->publish == v->published) {
@@ -98,12 +98,12 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
     }
     if (plan_is_check_withdrawal(v))
         remember_withdrawal(z);
-    plan_done(ps, v, z->plan.now_ms, false);
+    plan_done(ps, v, z->world->plan.now_ms, false);
     v->memory->uncertain = whole->code != ERR_NONE;
     if (v->dropped && !v->publish)
         v->memory->withdrawn = false; /* done with, not switched off */
-    z->sets[s].values[k].row->published = v->publish;
-    z->sets[s].values[k].row->would = false;
+    z->world->sets[s].values[k].row->published = v->publish;
+    z->world->sets[s].values[k].row->would = false;
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
                z->name, ps->name, spec_type_name(ps->type), v->data, v->publish,
@@ -114,7 +114,7 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
                         const struct change_result *res,
                         const struct err *whole)
 {
-    struct plan_set *ps = &z->plan.sets[s];
+    struct plan_set *ps = &z->world->plan.sets[s];
     struct plan_value *v = &ps->values[k];
     const char *why = res->err.code != ERR_NONE ? res->err.msg
                       : whole->code != ERR_NONE ? whole->msg
@@ -165,18 +165,18 @@ static void prepare_zone(struct round_zone *z)
     struct round *r = z->round;
     size_t most = 0;
 
-    for (size_t s = 0; s < z->plan.nsets; s++)
-        most += z->plan.sets[s].nchanges;
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        most += z->world->plan.sets[s].nchanges;
     if (most == 0)
         return;
     z->changes = arena_array(r->arena, most, sizeof *z->changes);
     z->refs = arena_array(r->arena, most, sizeof *z->refs);
-    for (size_t s = 0; s < z->plan.nsets; s++) {
+    for (size_t s = 0; s < z->world->plan.nsets; s++) {
         collect(z, s, true);
         collect(z, s, false);
     }
     for (size_t i = 0; i < z->nchanges; i++)
-        z->plan.sets[z->refs[i].set]
+        z->world->plan.sets[z->refs[i].set]
             .values[z->refs[i].value]
             .memory->uncertain = true;
 }
@@ -188,6 +188,8 @@ static void save_intent(struct round *r)
 {
     struct err e;
 
+    for (size_t i = 0; i < r->nzones; i++)
+        world_save(r->zones[i]->world);
     if (state_save(r->state, &e) != 0)
         round_problem(r, "", "state", "%s", e.msg);
 }

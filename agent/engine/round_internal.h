@@ -3,13 +3,14 @@
 
 #include "agent/base/http.h"
 #include "agent/base/mem.h"
-#include "agent/engine/checks.h"
+#include "agent/engine/check_run.h"
 #include "agent/engine/plan.h"
 #include "agent/engine/round.h"
 #include "agent/engine/state.h"
 #include "agent/probes/probe.h"
 #include "providers/provider.h"
 #include "resolver/resolver.h"
+#include "agent/engine/world.h"
 #include "specs/spec.h"
 
 /* What the stages of a round share. Each stage starts its work for all zones
@@ -31,19 +32,6 @@ struct round_owner {
     struct round_zone *zone;
 };
 
-/* A value of a set, beside its plan_value. */
-struct round_value {
-    const struct spec_record *record; /* NULL: dropped */
-    struct check **checks;
-    size_t nchecks;
-    struct state_value *row;
-};
-struct round_set {
-    const struct spec_claim *claim;
-    struct round_value *values; /* as plan_set.values */
-    struct state_set *row;
-};
-
 struct round_zone {
     struct round *round;
     const struct config_zone *cfg;
@@ -58,10 +46,7 @@ struct round_zone {
     struct round_owner **owners; /* by name */
     size_t nowners, owners_cap;
     struct round_owner *apex; /* NULL: none */
-    struct spec_claim *claims;
-    size_t nclaims;
-    struct plan_zone plan;
-    struct round_set *sets; /* as plan.sets */
+    struct world *world;      /* an empty one where the zone has failed */
     struct state_zone *row;
     bool observed;
     /* apply */
@@ -87,6 +72,8 @@ struct round {
     struct probes *probes;
     struct state *state;
     struct checks *checks;
+    struct check_run *run;
+    struct probe_limits limits;
     struct round_provider *providers;
     struct round_zone **zones;
     size_t nzones, zones_cap;
@@ -135,8 +122,8 @@ void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
 void round_discover(struct round *r);   /* round_discover.c */
 void round_read_specs(struct round *r); /* round_specs.c */
 void round_build(struct round *r);      /* round_world.c */
-void round_judge(struct round *r);      /* checks → values; round_world.c */
 void round_probe(struct round *r);      /* round_probe.c */
+void round_overrides(struct round *r);  /* round_overrides.c */
 void round_plan(struct round *r);       /* round_plan.c */
 void round_apply(struct round *r);      /* round_apply.c */
 void round_verify(struct round *r);     /* round_verify.c */

@@ -12,11 +12,27 @@ static enum rr_type rr_type_of(enum spec_type t)
     return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
 }
 
+/* A name has one CNAME at most: one that is not ours stays. */
+static bool has_foreign(const struct plan_set *ps, const struct rrset *have)
+{
+    for (size_t i = 0; have != NULL && i < have->n; i++) {
+        bool ours = false;
+
+        for (size_t k = 0; k < ps->nvalues; k++)
+            ours =
+                ours || strcmp(ps->values[k].data, have->values[i].data) == 0;
+        if (!ours && have->values[i].enabled)
+            return true;
+    }
+    return false;
+}
+
 static void take_set(struct plan_set *ps, const struct rrset_list *list)
 {
     const struct rrset *have = rrset_find(list, ps->name, rr_type_of(ps->type));
 
     ps->observed = true;
+    ps->foreign = ps->type == SPEC_CNAME && has_foreign(ps, have);
     for (size_t k = 0; k < ps->nvalues; k++) {
         struct plan_value *v = &ps->values[k];
         const struct rr_value *rv =
@@ -29,9 +45,9 @@ static void take_set(struct plan_set *ps, const struct rrset_list *list)
 
 static bool expects_something(const struct round_zone *z)
 {
-    for (size_t s = 0; s < z->plan.nsets; s++)
-        for (size_t k = 0; k < z->plan.sets[s].nvalues; k++)
-            if (z->plan.sets[s].values[k].memory->expected)
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        for (size_t k = 0; k < z->world->plan.sets[s].nvalues; k++)
+            if (z->world->plan.sets[s].values[k].memory->expected)
                 return true;
     return false;
 }
@@ -51,8 +67,8 @@ static void on_records(void *arg, const struct provider_records *records)
                       z->name, z->cfg->provider->name);
     } else {
         z->observed = true;
-        for (size_t s = 0; s < z->plan.nsets; s++)
-            take_set(&z->plan.sets[s], records->sets);
+        for (size_t s = 0; s < z->world->plan.nsets; s++)
+            take_set(&z->world->plan.sets[s], records->sets);
     }
     round_end(r);
 }
@@ -60,12 +76,13 @@ static void on_records(void *arg, const struct provider_records *records)
 static void observe(struct round_zone *z)
 {
     struct round *r = z->round;
-    const char **names = arena_array(r->arena, z->plan.nsets, sizeof *names);
+    const char **names =
+        arena_array(r->arena, z->world->plan.nsets, sizeof *names);
     size_t n = 0;
 
-    for (size_t s = 0; s < z->plan.nsets; s++)
-        if (n == 0 || !name_equal(names[n - 1], z->plan.sets[s].name))
-            names[n++] = z->plan.sets[s].name;
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        if (n == 0 || !name_equal(names[n - 1], z->world->plan.sets[s].name))
+            names[n++] = z->world->plan.sets[s].name;
     if (n == 0)
         return;
     round_begin(r);
@@ -126,7 +143,8 @@ static void report_set(struct round_zone *z, const struct plan_set *ps)
     detail_set(z, ps);
     for (size_t k = 0; k < ps->nvalues; k++)
         problem_of_value(z, ps, &ps->values[k]);
-    if (ps->hold == PLAN_BRAKE || ps->hold == PLAN_LEARNING ||
+    if (ps->hold == PLAN_VIEW || ps->hold == PLAN_FOREIGN ||
+        ps->hold == PLAN_BRAKE || ps->hold == PLAN_LEARNING ||
         ps->hold == PLAN_ALONE) {
         (void)snprintf(key, sizeof key, "hold %s %s", ps->name, type);
         round_problem(z->round, z->name, key, "%s %s %s", ps->name, type,
@@ -138,23 +156,24 @@ static void plan_zone(struct round_zone *z)
 {
     struct round *r = z->round;
 
-    z->plan.now_ms = state_now_ms();
-    z->plan.learning = state_is_lost(r->state);
-    z->plan.withdrawn_ms = z->row->withdrawn_ms;
-    while (z->plan.nwithdrawn <
+    z->world->plan.now_ms = state_now_ms();
+    z->world->plan.learning = state_is_lost(r->state);
+    z->world->plan.withdrawn_ms = z->row->withdrawn_ms;
+    while (z->world->plan.nwithdrawn <
                sizeof z->row->withdrawn_ms / sizeof z->row->withdrawn_ms[0] &&
-           z->row->withdrawn_ms[z->plan.nwithdrawn] != 0)
-        z->plan.nwithdrawn++;
-    plan_make(&z->plan);
-    for (size_t s = 0; s < z->plan.nsets; s++) {
-        struct plan_set *ps = &z->plan.sets[s];
+           z->row->withdrawn_ms[z->world->plan.nwithdrawn] != 0)
+        z->world->plan.nwithdrawn++;
+    plan_make(&z->world->plan);
+    for (size_t s = 0; s < z->world->plan.nsets; s++) {
+        struct plan_set *ps = &z->world->plan.sets[s];
 
         report_set(z, ps);
         if (!z->observed)
             continue;
-        state_text(&z->sets[s].row->reason, plan_reason(ps));
+        state_text(&z->world->sets[s].row->reason, plan_reason(ps));
         for (size_t k = 0; k < ps->nvalues; k++)
-            z->sets[s].values[k].row->published = ps->values[k].published;
+            z->world->sets[s].values[k].row->published =
+                ps->values[k].published;
     }
 }
 

@@ -22,15 +22,15 @@ static bool is_blind(struct round *r)
     const struct config *cfg = r->cfg;
 
     return cfg->nanchors > 0 &&
-           !checks_anchors_answer(r->loop, r->probes, cfg->anchors,
-                                  cfg->nanchors, r->end_ms);
+           !check_run_anchors(r->loop, r->probes, cfg->anchors, cfg->nanchors,
+                              r->end_ms);
 }
 
 static bool may_go_lower(const struct round *r)
 {
     for (size_t i = 0; i < r->nzones; i++)
-        for (size_t s = 0; s < r->zones[i]->plan.nsets; s++) {
-            const struct spec_set *set = r->zones[i]->claims[s].set;
+        for (size_t s = 0; s < r->zones[i]->world->plan.nsets; s++) {
+            const struct spec_set *set = r->zones[i]->world->claims[s].set;
 
             if (set->nfallback > 0 || set->all_down != SPEC_KEEP)
                 return true;
@@ -48,95 +48,98 @@ static void look_again(struct round *r)
     for (size_t i = 0; i < checks_count(r->checks); i++) {
         struct check *c = checks_at(r->checks, i);
 
-        c->want_streak = 2 * c->rule.required_failure;
+        check_run_of(r->run, c)->want_streak = 2 * c->rule.required_failure;
     }
-    checks_run(r->checks, round_share(r, 80), on_progress, r);
+    check_run_go(r->run, round_share(r, 80), on_progress, r);
 }
 
-static void tell_value(struct round_zone *z, const struct plan_set *ps,
-                       const struct plan_value *pv, struct round_value *rv)
+static void tell_value(struct round_zone *z, size_t set, size_t value)
 {
-    const char *type = spec_type_name(ps->type), *why = "";
+    const struct plan_set *ps = &z->world->plan.sets[set];
+    const struct plan_value *pv = &ps->values[value];
+    struct world_value *wv = &z->world->sets[set].values[value];
+    const char *type = spec_type_name(ps->type);
+    const char *why = world_note(z->world, &z->world->sets[set], value);
     bool first = !pv->memory->seen;
 
-    for (size_t c = 0; c < rv->nchecks; c++) {
-        const struct check *k = rv->checks[c];
-
-        if (k != NULL && (*why == '\0' || k->row->health.state == HEALTH_DOWN))
-            why = k->row->note != NULL ? k->row->note : "";
-    }
     if (pv->healthy == TRI_FALSE &&
-        (first || rv->row->healthy || rv->row->unknown))
+        (first || wv->row->healthy || wv->row->unknown))
         round_tell(z->round, ROUND_UNAVAILABLE, z->name, ps->name, type,
                    pv->data, false, why);
-    else if (pv->healthy == TRI_TRUE && !first && !rv->row->healthy &&
-             !rv->row->unknown)
+    else if (pv->healthy == TRI_TRUE && !first && !wv->row->healthy &&
+             !wv->row->unknown)
         round_tell(z->round, ROUND_AVAILABLE, z->name, ps->name, type, pv->data,
                    false, why);
-    rv->row->healthy = pv->healthy == TRI_TRUE;
-    rv->row->unknown = pv->healthy == TRI_UNKNOWN;
-    state_text(&rv->row->note, why);
+    wv->row->healthy = pv->healthy == TRI_TRUE;
+    wv->row->unknown = pv->healthy == TRI_UNKNOWN;
+    state_text(&wv->row->note, why);
 }
 
 static void tell_zone(struct round_zone *z)
 {
-    for (size_t s = 0; s < z->plan.nsets; s++) {
-        const struct plan_set *ps = &z->plan.sets[s];
-
-        for (size_t k = 0; k < ps->nvalues; k++) {
-            struct round_value *rv = &z->sets[s].values[k];
-
-            if (rv->record != NULL)
-                tell_value(z, ps, &ps->values[k], rv);
-        }
-    }
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        for (size_t k = 0; k < z->world->plan.sets[s].nvalues; k++)
+            if (z->world->sets[s].values[k].record != NULL)
+                tell_value(z, s, k);
 }
 
-static void report_checks(struct round *r)
+static void report_check(struct round *r, const struct check *c)
 {
-    for (size_t i = 0; i < checks_count(r->checks); i++) {
-        const struct check *c = checks_at(r->checks, i);
-        const struct health *h = &c->row->health;
-        const char *note = c->row->note != NULL ? c->row->note : "no result";
-        char target[ADDR_TEXT_SIZE];
+    const struct check_run_result *res = check_run_of(r->run, c);
+    const struct health *h = &c->row->health;
+    const char *note = c->row->note != NULL ? c->row->note : "no result";
+    char where[NAME_SIZE];
 
-        addr_format(&c->probe.target, target);
-        round_detail(r, "", "check %s %s: %s%s", target, note,
-                     health_state_name(h->state),
-                     health_is_settled(h) ? "" : ", in transition");
-        if (c->locals >= CHECKS_LOCAL_TRIES)
-            round_problem(r, "", c->key,
-                          "%s could not be probed by this agent: %s; its state "
-                          "stays %s",
-                          target, note, health_state_name(h->state));
-        else if (h->state == HEALTH_DOWN && !h->ever_up)
-            round_warn(r, "", c->key,
-                       "%s has never been up: %s (a typo? a firewall?)", target,
-                       note);
+    checks_where(c, where, sizeof where);
+    round_detail(r, "", "check %s %s: %s%s", where, note,
+                 health_state_name(h->state),
+                 health_is_settled(h) ? "" : ", in transition");
+    if (res->locals >= CHECK_RUN_LOCAL_TRIES)
+        round_problem(r, "", c->key,
+                      "%s could not be probed by this agent: %s; its state "
+                      "stays %s",
+                      where, note, health_state_name(h->state));
+    else if (h->state == HEALTH_DOWN && !h->ever_up)
+        round_warn(r, "", c->key,
+                   "%s has never been up: %s (a typo? a firewall?)", where,
+                   note);
+}
+
+static void judge_all(struct round *r)
+{
+    for (size_t i = 0; i < r->nzones; i++) {
+        world_touch_all(r->zones[i]->world);
+        (void)world_judge(r->zones[i]->world, state_now_ms());
+        world_apply_freezes(r->zones[i]->world, state_now_ms());
     }
+    round_overrides(r);
 }
 
 void round_probe(struct round *r)
 {
+    struct check_run_env env = {r->loop, r->probes, r->resolver, &r->limits};
     bool blind = is_blind(r);
 
-    checks_run(r->checks, round_share(r, 75), on_progress, r);
+    r->run = check_run_new(&env, r->checks);
+    check_run_go(r->run, round_share(r, 75), on_progress, r);
     look_again(r);
     blind = blind || is_blind(r);
     if (blind)
         round_problem(r, "", "anchors",
                       "no anchor answers: the agent may be cut off and "
                       "changes nothing");
-    round_judge(r);
-    report_checks(r);
+    judge_all(r);
+    for (size_t i = 0; i < checks_count(r->checks); i++)
+        report_check(r, checks_at(r->checks, i));
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
 
         if (z->failed)
             continue;
-        z->plan.blind = blind;
-        z->plan.alone = r->cfg->nanchors == 0 && checks_count(r->checks) > 0 &&
-                        !checks_any_up(r->checks);
+        z->world->plan.blind = blind;
+        z->world->plan.alone = r->cfg->nanchors == 0 &&
+                               checks_count(r->checks) > 0 &&
+                               !checks_any_up(r->checks);
         if (!blind)
             tell_zone(z);
     }

@@ -86,7 +86,7 @@ static void on_look(void *arg, const struct resolver_answer *answer)
     struct look *l = arg;
     struct round *r = l->zone->round;
 
-    l->seen = shows(answer, &l->zone->plan.sets[l->set]);
+    l->seen = shows(answer, &l->zone->world->plan.sets[l->set]);
     l->err = answer->err;
     if (l->seen || clock_mono_ms() + PAUSE_MS > l->until_ms)
         round_end(r);
@@ -98,7 +98,7 @@ static void look_now(void *arg)
 {
     struct look *l = arg;
     struct round_zone *z = l->zone;
-    const struct plan_set *ps = &z->plan.sets[l->set];
+    const struct plan_set *ps = &z->world->plan.sets[l->set];
 
     resolver_ask(z->round->resolver, &z->servers[l->server], ps->name,
                  rr_number(ps->type), on_look, l);
@@ -194,7 +194,7 @@ static void on_invisible(struct round_zone *z, const struct plan_set *ps,
 
 static void conclude(struct round_zone *z, size_t s, const struct look *looks)
 {
-    struct plan_set *ps = &z->plan.sets[s];
+    struct plan_set *ps = &z->world->plan.sets[s];
     bool all = z->nservers > 0;
 
     for (size_t i = 0; i < z->nservers; i++)
@@ -216,16 +216,17 @@ void round_verify(struct round *r)
 
         if (z->failed)
             continue;
-        looks[i] = arena_array(r->arena, z->plan.nsets, sizeof *looks[i]);
-        for (size_t s = 0; s < z->plan.nsets; s++)
-            if (is_pending(&z->plan.sets[s]))
+        looks[i] =
+            arena_array(r->arena, z->world->plan.nsets, sizeof *looks[i]);
+        for (size_t s = 0; s < z->world->plan.nsets; s++)
+            if (is_pending(&z->world->plan.sets[s]))
                 looks[i][s] = start_looks(z, s);
     }
     (void)round_wait(r, r->end_ms);
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
 
-        for (size_t s = 0; looks[i] != NULL && s < z->plan.nsets; s++)
+        for (size_t s = 0; looks[i] != NULL && s < z->world->plan.nsets; s++)
             if (looks[i][s] != NULL)
                 conclude(z, s, looks[i][s]);
     }

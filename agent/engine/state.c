@@ -33,6 +33,8 @@ ROW_FN(value, values)
 ROW_FN(set, sets)
 ROW_FN(spec, specs)
 ROW_FN(zone, zones)
+ROW_FN(judge, judges)
+ROW_FN(override, overrides)
 ROW_FN(stop, stops)
 ROW_FN(problem, problems)
 
@@ -82,6 +84,28 @@ struct state_spec *state_spec_get(struct state *s, const char *zone,
 {
     char *key = mem_printf("%s|%s", zone, owner);
     struct state_spec *row = state_spec_row(s, key);
+
+    free(key);
+    row->used = true;
+    return row;
+}
+
+struct state_set *state_set_find(struct state *s, const char *zone,
+                                 const char *name, const char *type)
+{
+    char *key = mem_printf("%s|%s|%s", zone, name, type);
+    struct state_set *row = NULL;
+
+    HASH_FIND_STR(s->sets, key, row);
+    free(key);
+    return row;
+}
+
+struct state_judge *state_judge_get(struct state *s, const char *zone,
+                                    const char *owner)
+{
+    char *key = mem_printf("%s|%s", zone, owner);
+    struct state_judge *row = state_judge_row(s, key);
 
     free(key);
     row->used = true;
@@ -142,9 +166,26 @@ void state_keep_zone(struct state *s, const char *zone)
         r->used = r->used || key_in_zone(r->key, zone);
     for (struct state_spec *r = s->specs; r != NULL; r = r->hh.next)
         r->used = r->used || key_in_zone(r->key, zone);
+    for (struct state_judge *r = s->judges; r != NULL; r = r->hh.next)
+        r->used = r->used || key_in_zone(r->key, zone);
     HASH_FIND_STR(s->zones, zone, z);
     if (z != NULL)
         z->used = true;
+}
+
+#define KEEP(kind, list)                                                       \
+    for (struct state_##kind *r = s->list; r != NULL; r = r->hh.next)          \
+    r->used = true
+
+void state_keep_all(struct state *s)
+{
+    KEEP(check, checks);
+    KEEP(value, values);
+    KEEP(set, sets);
+    KEEP(spec, specs);
+    KEEP(zone, zones);
+    KEEP(judge, judges);
+    KEEP(problem, problems);
 }
 
 void state_drop_spec(struct state *s, struct state_spec *row)
@@ -206,6 +247,8 @@ void state_clear(struct state *s)
     CLEAR(set, sets, free(row->reason));
     CLEAR(spec, specs, (free(row->texts), free(row->stale)));
     CLEAR(zone, zones, (void)0);
+    CLEAR(judge, judges, (free(row->print), free(row->truth), free(row->dcs)));
+    CLEAR(override, overrides, free(row->user));
     CLEAR(stop, stops, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);

@@ -58,6 +58,24 @@ struct state_spec {
     bool used;
     UT_hash_handle hh;
 };
+struct state_judge {
+    char *key;   /* "zone|owner" */
+    char *print; /* of the spec that the truth belongs to */
+    char *truth; /* one digit a slot of judge_memory: 0 unknown, 1, 2 true */
+    char *dcs;   /* "name out_since_ms last_ms other barred maintained;…" */
+    bool used;
+    UT_hash_handle hh;
+};
+/* What the operator asked for; holds until it is taken back or over. */
+struct state_override {
+    char *key; /* "maintenance|zone|dc", "freeze|zone|name"; zone and name may
+                  be "*": all */
+    int64_t until_ms; /* engine time; 0: no end */
+    int64_t since_wall_ms;
+    char *user; /* who asked for it */
+    bool used;
+    UT_hash_handle hh;
+};
 struct state_zone {
     char *key;                 /* the zone */
     int64_t withdrawn_ms[256]; /* because of checks; newest first; 0: none */
@@ -94,11 +112,21 @@ struct state_problem {
  * the text says whose it is) */
 MUST_CHECK int state_open(const char *path, bool read_only, struct state **s,
                           struct err *e);
+/* For the operator's commands: as a writer, but a damaged state is left where
+ * it is and nothing is made in memory instead (ERR_INPUT, ERR_LOCAL): the
+ * next round sets it aside and learns. All rows count as used: what is saved
+ * is what was there, and the change. */
+MUST_CHECK int state_edit(const char *path, struct state **s, struct err *e);
 void state_close(struct state *s);
 /* The state was lost, not just empty: this run only learns. */
 bool state_is_lost(const struct state *s);
 
 int64_t state_now_ms(void); /* engine time */
+
+/* A round begins: remembered, to see how far apart rounds are. */
+void state_run_note(struct state *s, int64_t now_ms);
+/* The usual distance (median) of the last rounds; 0: not known yet. */
+int64_t state_run_gap_ms(const struct state *s);
 
 /* Find or make a row; marks it as used. Borrowed. */
 struct state_check *state_check_get(struct state *s, const char *key);
@@ -109,6 +137,17 @@ struct state_set *state_set_get(struct state *s, const char *zone,
                                 const char *name, const char *type);
 struct state_spec *state_spec_get(struct state *s, const char *zone,
                                   const char *owner);
+struct state_judge *state_judge_get(struct state *s, const char *zone,
+                                    const char *owner);
+/* The override that is in force now, or NULL. Borrowed. */
+struct state_override *state_override_find(struct state *s, const char *kind,
+                                           const char *zone, const char *what,
+                                           int64_t now_ms);
+void state_override_set(struct state *s, const char *kind, const char *zone,
+                        const char *what, int64_t until_ms, const char *user);
+/* returns false when there was none in force. */
+bool state_override_clear(struct state *s, const char *kind, const char *zone,
+                          const char *what, int64_t now_ms);
 struct state_zone *state_zone_get(struct state *s, const char *zone);
 struct state_stop *state_stop_get(struct state *s, const char *provider);
 /* A problem stands in this run, with this text. returns true when that is
@@ -122,6 +161,11 @@ struct state_value *state_values(struct state *s);
 struct state_set *state_sets(struct state *s);
 struct state_spec *state_specs(struct state *s);
 struct state_zone *state_zones(struct state *s);
+struct state_judge *state_judges(struct state *s);
+struct state_override *state_overrides(struct state *s);
+/* A row that is there, or NULL; not marked as used. */
+struct state_set *state_set_find(struct state *s, const char *zone,
+                                 const char *name, const char *type);
 struct state_stop *state_stops(struct state *s);
 struct state_problem *state_problems(struct state *s);
 
@@ -137,7 +181,8 @@ struct state_event {
     int64_t wall_ms;
     const char *zone, *name, *type, *data; /* "" where it does not apply */
     const char *event; /* "unavailable", "available", "published",
-                          "withdrawn", "held", "problem", "resolved" */
+                          "withdrawn", "held", "problem", "resolved"; of the
+                          operator "maintenance", "freeze", "thaw", "readmit" */
     const char *reason;
 };
 /* Written at the next save. Copied. */

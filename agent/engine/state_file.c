@@ -229,9 +229,9 @@ static int open_writer(struct state *s, const char *path, struct err *e)
     if (rc == 0)
         rc = empty ? err_set(e, ERR_INPUT, "the file is empty")
                    : prepare_db(s, e);
-    if (rc != 0 && e->code == ERR_INPUT)
+    if (rc != 0 && e->code == ERR_INPUT && !s->as_is)
         rc = start_anew(s, path, e);
-    if (rc != 0 && e->code == ERR_LIMIT)
+    if (rc != 0 && e->code == ERR_LIMIT && !s->as_is)
         rc = use_memory(s, path, e);
     if (rc != 0)
         (void)err_wrap(e, "state %s", path);
@@ -300,12 +300,13 @@ int state_file_open(struct state *s, const char *path, bool read_only,
     return open_writer(s, path, e);
 }
 
-int state_open(const char *path, bool read_only, struct state **out,
-               struct err *e)
+static int open_state(const char *path, bool read_only, bool as_is,
+                      struct state **out, struct err *e)
 {
     struct state *s = mem_alloc(sizeof *s);
 
     s->lock_fd = -1;
+    s->as_is = as_is;
     *out = NULL;
     if (path == NULL ? open_memory(s, e) != 0
                      : state_file_open(s, path, read_only, e) != 0) {
@@ -313,6 +314,20 @@ int state_open(const char *path, bool read_only, struct state **out,
         return -1;
     }
     *out = s;
+    return 0;
+}
+
+int state_open(const char *path, bool read_only, struct state **s,
+               struct err *e)
+{
+    return open_state(path, read_only, false, s, e);
+}
+
+int state_edit(const char *path, struct state **s, struct err *e)
+{
+    if (open_state(path, false, true, s, e) != 0)
+        return -1;
+    state_keep_all(*s);
     return 0;
 }
 

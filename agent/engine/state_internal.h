@@ -12,16 +12,22 @@ struct state_event_row {
     struct state_event ev; /* strings are heap copies */
 };
 
+#define STATE_RUNS 8
+
 struct state {
     sqlite3 *db;
     int lock_fd; /* -1: read only */
     bool lost;
-    int64_t shift_ms; /* from saved times to this boot's */
+    bool as_is;                  /* damage is an error, not mended */
+    int64_t runs_ms[STATE_RUNS]; /* beginnings of rounds; newest first */
+    int64_t shift_ms;            /* from saved times to this boot's */
     struct state_check *checks;
     struct state_value *values;
     struct state_set *sets;
     struct state_spec *specs;
     struct state_zone *zones;
+    struct state_judge *judges;
+    struct state_override *overrides;
     struct state_stop *stops;
     struct state_problem *problems;
     struct state_event_row *events;
@@ -44,9 +50,12 @@ struct state_check *state_check_row(struct state *s, const char *key);
 struct state_value *state_value_row(struct state *s, const char *key);
 struct state_set *state_set_row(struct state *s, const char *key);
 struct state_spec *state_spec_row(struct state *s, const char *key);
+struct state_judge *state_judge_row(struct state *s, const char *key);
+struct state_override *state_override_row(struct state *s, const char *key);
 struct state_zone *state_zone_row(struct state *s, const char *key);
 struct state_stop *state_stop_row(struct state *s, const char *key);
 struct state_problem *state_problem_row(struct state *s, const char *key);
+void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */
 

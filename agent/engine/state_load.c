@@ -5,6 +5,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/engine/judge_text.h"
 #include "agent/engine/state_internal.h"
 
 const char state_schema[] =
@@ -14,7 +15,8 @@ const char state_schema[] =
     " ever_up INT, last_ok INT, streak INT, since_ms INT, last_ms INT, "
     " note TEXT);"
     "CREATE TABLE IF NOT EXISTS vals(key TEXT PRIMARY KEY, seen INT, "
-    " expected INT, uncertain INT, put_in INT, held_off INT, created INT, "
+    " expected INT, uncertain INT, put_in INT, held_off INT, "
+    " \"returning\" INT, shut INT, created INT, "
     " withdrawn INT, damp INT, healthy_since_ms INT, withdrawals_ms TEXT, "
     " reclaims_ms TEXT, brake_streak INT, pending INT, pending_since_ms INT, "
     " published INT, healthy INT, unknown INT, would INT, "
@@ -25,6 +27,10 @@ const char state_schema[] =
     " good_wall_ms INT, gone_ms INT, stale TEXT);"
     "CREATE TABLE IF NOT EXISTS zones(key TEXT PRIMARY KEY, "
     " withdrawn_ms TEXT, serial INT);"
+    "CREATE TABLE IF NOT EXISTS judges(key TEXT PRIMARY KEY, print TEXT, "
+    " truth TEXT, dcs TEXT);"
+    "CREATE TABLE IF NOT EXISTS overrides(key TEXT PRIMARY KEY, "
+    " until_ms INT, since_wall_ms INT, user TEXT);"
     "CREATE TABLE IF NOT EXISTS stops(key TEXT PRIMARY KEY, until_ms INT, "
     " print INT, text TEXT);"
     "CREATE TABLE IF NOT EXISTS problems(key TEXT PRIMARY KEY, text TEXT, "
@@ -131,20 +137,22 @@ static void load_value(struct state *s, sqlite3_stmt *q)
     m->uncertain = column_bool(q, 3);
     m->put_in = column_bool(q, 4);
     m->held_off = column_bool(q, 5);
-    m->created = column_bool(q, 6);
-    m->withdrawn = column_bool(q, 7);
-    m->damp = (uint32_t)sqlite3_column_int64(q, 8);
-    m->healthy_since_ms = column_time(s, q, 9);
-    column_times(s, q, 10, m->withdrawals_ms, MEMORY_EVENTS);
-    column_times(s, q, 11, m->reclaims_ms, MEMORY_EVENTS);
-    m->brake_streak = (uint32_t)sqlite3_column_int64(q, 12);
-    m->pending = column_bool(q, 13);
-    m->pending_since_ms = column_time(s, q, 14);
-    r->published = column_bool(q, 15);
-    r->healthy = column_bool(q, 16);
-    r->unknown = column_bool(q, 17);
-    r->would = column_bool(q, 18);
-    r->note = column_text(q, 19);
+    m->returning = column_bool(q, 6);
+    m->shut = column_bool(q, 7);
+    m->created = column_bool(q, 8);
+    m->withdrawn = column_bool(q, 9);
+    m->damp = (uint32_t)sqlite3_column_int64(q, 10);
+    m->healthy_since_ms = column_time(s, q, 11);
+    column_times(s, q, 12, m->withdrawals_ms, MEMORY_EVENTS);
+    column_times(s, q, 13, m->reclaims_ms, MEMORY_EVENTS);
+    m->brake_streak = (uint32_t)sqlite3_column_int64(q, 14);
+    m->pending = column_bool(q, 15);
+    m->pending_since_ms = column_time(s, q, 16);
+    r->published = column_bool(q, 17);
+    r->healthy = column_bool(q, 18);
+    r->unknown = column_bool(q, 19);
+    r->would = column_bool(q, 20);
+    r->note = column_text(q, 21);
 }
 
 static void load_set(struct state *s, sqlite3_stmt *q)
@@ -174,6 +182,26 @@ static void load_zone(struct state *s, sqlite3_stmt *q)
                  sizeof r->withdrawn_ms / sizeof r->withdrawn_ms[0]);
     r->has_serial = sqlite3_column_type(q, 2) == SQLITE_INTEGER;
     r->serial = (uint32_t)sqlite3_column_int64(q, 2);
+}
+
+static void load_judge(struct state *s, sqlite3_stmt *q)
+{
+    struct state_judge *r = state_judge_row(s, column_key(q));
+
+    r->print = column_text(q, 1);
+    r->truth = column_text(q, 2);
+    r->dcs = column_text(q, 3);
+    judge_text_move(r, s->shift_ms);
+}
+
+static void load_override(struct state *s, sqlite3_stmt *q)
+{
+    struct state_override *r = state_override_row(s, column_key(q));
+
+    r->until_ms = column_time(s, q, 1);
+    r->since_wall_ms = sqlite3_column_int64(q, 2);
+    r->user = column_text(q, 3);
+    r->used = true;
 }
 
 static void load_stop(struct state *s, sqlite3_stmt *q)
@@ -252,6 +280,17 @@ static void find_shift(struct state *s)
     s->shift_ms = clock_boot_ms() - boot_ms - passed;
 }
 
+static void load_runs(struct state *s)
+{
+    sqlite3_stmt *q = NULL;
+
+    if (sqlite3_prepare_v2(s->db, "SELECT value FROM meta WHERE key='runs_ms'",
+                           -1, &q, NULL) == SQLITE_OK &&
+        sqlite3_step(q) == SQLITE_ROW)
+        column_times(s, q, 0, s->runs_ms, STATE_RUNS);
+    (void)sqlite3_finalize(q);
+}
+
 int state_load(struct state *s, struct err *e)
 {
     static const struct {
@@ -261,7 +300,8 @@ int state_load(struct state *s, struct err *e)
         {"SELECT key,state,ever_up,last_ok,streak,since_ms,last_ms,note "
          "FROM checks",
          load_check},
-        {"SELECT key,seen,expected,uncertain,put_in,held_off,created,"
+        {"SELECT key,seen,expected,uncertain,put_in,held_off,"
+         "\"returning\",shut,created,"
          "withdrawn,damp,healthy_since_ms,withdrawals_ms,reclaims_ms,"
          "brake_streak,pending,pending_since_ms,published,healthy,unknown,"
          "would,note FROM vals",
@@ -269,11 +309,15 @@ int state_load(struct state *s, struct err *e)
         {"SELECT key,brake_since_ms,tier,reason FROM sets", load_set},
         {"SELECT key,texts,good_wall_ms,gone_ms,stale FROM specs", load_spec},
         {"SELECT key,withdrawn_ms,serial FROM zones", load_zone},
+        {"SELECT key,print,truth,dcs FROM judges", load_judge},
+        {"SELECT key,until_ms,since_wall_ms,user FROM overrides",
+         load_override},
         {"SELECT key,until_ms,print,text FROM stops", load_stop},
         {"SELECT key,text,since_wall_ms FROM problems", load_problem},
     };
 
     find_shift(s);
+    load_runs(s);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (each_row(s, tables[i].sql, tables[i].fn, e) != 0)
             return -1;

@@ -87,6 +87,8 @@ static void put_memory(struct writer *w, const struct memory_value *m)
     put_int(w, m->uncertain);
     put_int(w, m->put_in);
     put_int(w, m->held_off);
+    put_int(w, m->returning);
+    put_int(w, m->shut);
     put_int(w, m->created);
     put_int(w, m->withdrawn);
     put_int(w, m->damp);
@@ -163,6 +165,38 @@ static int save_zones(struct state *s, struct writer *w)
     return 0;
 }
 
+static int save_judges(struct state *s, struct writer *w)
+{
+    for (struct state_judge *r = s->judges; r != NULL; r = r->hh.next) {
+        if (!r->used)
+            continue;
+        put_text(w, r->key);
+        put_text(w, r->print);
+        put_text(w, r->truth);
+        put_text(w, r->dcs);
+        if (step(w) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int save_overrides(struct state *s, struct writer *w)
+{
+    int64_t now_ms = state_now_ms();
+
+    for (struct state_override *r = s->overrides; r != NULL; r = r->hh.next) {
+        if (!r->used || (r->until_ms != 0 && r->until_ms <= now_ms))
+            continue;
+        put_text(w, r->key);
+        put_int(w, r->until_ms);
+        put_int(w, r->since_wall_ms);
+        put_text(w, r->user);
+        if (step(w) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int save_stops(struct state *s, struct writer *w)
 {
     int64_t now_ms = state_now_ms();
@@ -216,7 +250,10 @@ static int save_meta(struct state *s, struct writer *w)
 {
     char boot_id[CLOCK_BOOT_ID_SIZE];
 
-    (void)s;
+    put_text(w, "runs_ms");
+    put_times(w, s->runs_ms, STATE_RUNS);
+    if (step(w) != 0)
+        return -1;
     clock_boot_id(boot_id);
     put_text(w, "boot_id");
     put_text(w, boot_id);
@@ -240,12 +277,16 @@ static int save_all(struct state *s)
         {"DELETE FROM checks", "INSERT INTO checks VALUES(?,?,?,?,?,?,?,?)",
          save_checks},
         {"DELETE FROM vals",
-         "INSERT INTO vals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+         "INSERT INTO vals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
          save_values},
         {"DELETE FROM sets", "INSERT INTO sets VALUES(?,?,?,?)", save_sets},
         {"DELETE FROM specs", "INSERT INTO specs VALUES(?,?,?,?,?)",
          save_specs},
         {"DELETE FROM zones", "INSERT INTO zones VALUES(?,?,?)", save_zones},
+        {"DELETE FROM judges", "INSERT INTO judges VALUES(?,?,?,?)",
+         save_judges},
+        {"DELETE FROM overrides", "INSERT INTO overrides VALUES(?,?,?,?)",
+         save_overrides},
         {"DELETE FROM stops", "INSERT INTO stops VALUES(?,?,?,?)", save_stops},
         {"DELETE FROM problems", "INSERT INTO problems VALUES(?,?,?)",
          save_problems},

@@ -37,15 +37,22 @@ struct pw_value {
     int64_t lag_ms;   /* its results come that much later than the others' */
     bool on, present; /* at the provider */
     bool fallback, dropped;
+    enum decide_class class;
+    enum tri dr_cond;
+    bool dr_if_no_records;
+    int64_t return_after_ms;
+    bool return_manual;
+    bool maintenance, away; /* its data centre; away only while it is well */
     size_t twin; /* 1 + the place of an earlier one with equal data; 0: none */
     struct memory_value memory;
 };
 
 struct pw_set {
+    enum spec_type type;
     enum spec_order order;
     uint32_t take;
     enum spec_all_down all_down;
-    bool damping, unseen;
+    bool damping, unseen, frozen;
     bool emptied; /* passed through empty in the last round */
     struct pw_value v[PW_VALUES];
     size_t n;
@@ -84,6 +91,7 @@ static inline struct pw_set *pw_set_add(struct pw *w, size_t n, uint32_t f)
     s->n = n;
     for (size_t i = 0; i < n; i++) {
         s->v[i].target = PW_ALIVE;
+        s->v[i].dr_cond = TRI_FALSE;
         s->v[i].rule.required_success = f;
         s->v[i].rule.required_failure = f;
         s->v[i].rule.access_period_ms = 10000;
@@ -121,11 +129,16 @@ static inline bool pw_any_up(const struct pw *w)
 
 static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
 {
-    static const char *const names[] = {"192.0.2.1"};
     const struct health *h = &v->health;
 
     memset(p, 0, sizeof *p);
-    p->data = names[0];
+    p->data = "192.0.2.1";
+    p->class = v->class;
+    p->dr_cond = v->dr_cond;
+    p->dr_if_no_records = v->dr_if_no_records;
+    p->return_after_ms = v->return_after_ms;
+    p->return_manual = v->return_manual;
+    p->maintenance = v->maintenance && !v->dropped;
     p->fallback = v->fallback;
     p->dropped = v->dropped;
     p->ttl_s = -1;
@@ -133,14 +146,18 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->present = v->present;
     p->published = v->on;
     p->memory = &v->memory;
-    if (v->target == PW_NO_CHECK || v->dropped)
+    if (v->dropped)
         return;
-    p->healthy = h->state == HEALTH_UP     ? TRI_TRUE
-                 : h->state == HEALTH_DOWN ? TRI_FALSE
-                                           : TRI_UNKNOWN;
-    if (p->healthy != TRI_FALSE)
+    if (v->target != PW_NO_CHECK)
+        p->healthy = h->state == HEALTH_UP     ? TRI_TRUE
+                     : h->state == HEALTH_DOWN ? TRI_FALSE
+                                               : TRI_UNKNOWN;
+    p->away = v->away;
+    if (p->healthy != TRI_FALSE) {
+        p->healthy = v->maintenance ? TRI_FALSE : p->healthy;
         return;
-    p->never_up = !h->ever_up;
+    }
+    p->never_up = !h->ever_up && !v->maintenance;
     p->decided_ms = h->since_ms;
     p->fail_streak = h->streak;
     p->need_failure = v->rule.required_failure;
@@ -170,6 +187,8 @@ static inline void pw_look(struct pw *w)
 
         memset(to, 0, sizeof *to);
         to->name = "www.example.org.";
+        to->type = from->type;
+        to->frozen = from->frozen;
         to->order = from->order;
         to->take = from->take;
         to->all_down = from->all_down;

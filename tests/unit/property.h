@@ -55,24 +55,48 @@ static inline uint64_t env_number(const char *name, uint64_t otherwise)
 
 /* Records as bits of a mask, in chain order. */
 struct naive_list {
-    uint32_t up;     /* may stand in the first tier of the list */
-    uint32_t waits;  /* healthy and only waiting */
-    uint32_t open;   /* may still turn out well, and not published */
-    uint32_t spoken; /* there is a verdict */
-    uint32_t off;    /* healthy, switched off by somebody else */
-    uint32_t never;  /* whose check has never been up */
-    uint32_t stands; /* published now */
+    uint32_t up;      /* count as up */
+    uint32_t waits;   /* healthy and only waiting */
+    uint32_t open;    /* may still turn out well, and not published */
+    uint32_t spoken;  /* there is a verdict */
+    uint32_t off;     /* healthy, switched off by somebody else */
+    uint32_t never;   /* whose check has never been up */
+    uint32_t stands;  /* published now */
+    uint32_t in[4];   /* surely of tier 1, 2, 3; [0]: of any list */
+    uint32_t perhaps; /* DR: may be of tier 1 */
 };
 
-static inline struct naive_list naive_read(const struct decide_value *v,
-                                           size_t n)
+static inline void naive_place(struct naive_list *l,
+                               const struct decide_value *v, uint32_t bit)
 {
-    struct naive_list l = {0, 0, 0, 0, 0, 0, 0};
+    l->in[0] |= bit;
+    if (v->class == DECIDE_NORMAL)
+        l->in[1] |= bit;
+    else if (v->class == DECIDE_PASSIVE)
+        l->in[2] |= bit;
+    else if (v->dr_cond == TRI_TRUE)
+        l->in[1] |= bit;
+    else if (v->dr_cond == TRI_UNKNOWN)
+        l->perhaps |= bit;
+    if (v->class == DECIDE_DR && v->dr_if_no_records)
+        l->in[3] |= bit;
+}
+
+/* fallback: a list without tiers. */
+static inline struct naive_list naive_read(const struct decide_value *v,
+                                           size_t n, bool fallback)
+{
+    struct naive_list l = {.up = 0};
     uint32_t sure = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (v[i].healthy == TRI_TRUE && !v[i].held_off && !v[i].waiting)
+    for (size_t i = 0; i < n; i++) {
+        naive_place(&l, &v[i], 1u << i);
+        if (v[i].healthy == TRI_TRUE && !v[i].held_off && !v[i].waiting &&
+            !v[i].barred)
             sure |= 1u << i;
+    }
+    if (!fallback)
+        sure &= l.in[1] | l.in[2];
     for (size_t i = 0; i < n; i++) {
         uint32_t bit = 1u << i;
         bool never = v[i].healthy == TRI_FALSE && v[i].never_up;
@@ -84,6 +108,8 @@ static inline struct naive_list naive_read(const struct decide_value *v,
         l.spoken |= is_unknown ? 0 : bit;
         if (v[i].held_off)
             l.off |= bit;
+        else if (v[i].barred)
+            continue;
         else if (is_unknown && v[i].published)
             l.up |= bit;
         else if (is_unknown)
@@ -114,40 +140,83 @@ struct naive {
     uint32_t values, fallback; /* what is published */
 };
 
+static inline enum decide_rule naive_hold(const struct naive_list *l,
+                                          uint32_t open)
+{
+    return (open & ~l->never) != 0 ? DECIDE_HOLD_UNKNOWN : DECIDE_HOLD_NEVER_UP;
+}
+
+/* Tiers 1 to 4; tier -1: none of them. */
+static inline struct naive naive_tiers(const struct naive_list *a,
+                                       const struct naive_list *b,
+                                       uint32_t most)
+{
+    static const enum decide_rule rules[] = {DECIDE_HEALTHY, DECIDE_HEALTHY,
+                                             DECIDE_RESERVE, DECIDE_RECOVERY};
+    struct naive d = {0, DECIDE_HOLD_UNKNOWN, a->stands, b->stands};
+
+    for (int tier = 1; tier <= 3; tier++) {
+        /* A DR record of tier 1 if its drCond were true: like one without
+         * verdict, unless it is down anyway. */
+        uint32_t perhaps = tier == 1 ? a->perhaps : 0;
+        uint32_t up = (a->up & a->in[tier]) | (a->up & perhaps & a->stands);
+        uint32_t open = (a->open & (a->in[tier] | perhaps)) |
+                        (perhaps & ~a->stands & (a->up | a->waits));
+
+        up |= perhaps & a->stands & a->waits;
+        if (up != 0) {
+            d = (struct naive){tier, rules[tier], naive_first(up, most), 0};
+            return d;
+        }
+        if (open != 0) {
+            d.rule = naive_hold(a, open);
+            return d;
+        }
+    }
+    for (int tier = 1; tier <= 3; tier++)
+        if ((a->waits & a->in[tier]) != 0)
+            return (struct naive){4, DECIDE_WAITING,
+                                  naive_first(a->waits & a->in[tier], most), 0};
+    d.tier = -1;
+    return d;
+}
+
 static inline struct naive naive_decide(const struct decide_set *set)
 {
-    struct naive_list a = naive_read(set->values, set->nvalues);
-    struct naive_list b = naive_read(set->fallback, set->nfallback);
+    struct naive_list a = naive_read(set->values, set->nvalues, false);
+    struct naive_list b = naive_read(set->fallback, set->nfallback, true);
     uint32_t all = (1u << set->nvalues) - 1;
-    uint32_t most = set->take > 0                 ? set->take
+    uint32_t most = set->single                   ? 1
+                    : set->take > 0               ? set->take
                     : set->order == SPEC_PRIORITY ? 1
                                                   : UINT32_MAX;
-    struct naive d = {0, DECIDE_HOLD_EMPTY, a.stands, b.stands};
+    struct naive d = {0, DECIDE_HOLD_EMPTY, a.stands, b.stands}, upper;
 
     if (set->nvalues == 0)
         return d;
+    upper = naive_tiers(&a, &b, most);
     if (a.off == all)
         d.rule = DECIDE_HOLD_HANDS;
     else if (a.spoken == 0)
         d.rule = a.never == all ? DECIDE_HOLD_NEVER_UP : DECIDE_HOLD_UNKNOWN;
-    else if (a.up != 0)
-        d = (struct naive){1, DECIDE_HEALTHY, naive_first(a.up, most), 0};
-    else if (a.open != 0)
-        d.rule = (a.open & ~a.never) != 0 ? DECIDE_HOLD_UNKNOWN
-                                          : DECIDE_HOLD_NEVER_UP;
-    else if (a.waits != 0)
-        d = (struct naive){4, DECIDE_WAITING, naive_first(a.waits, most), 0};
+    else if (upper.tier >= 0)
+        d = upper;
     else if (b.up != 0)
         d = (struct naive){5, DECIDE_FALLBACK, 0, naive_first(b.up, most)};
     else if (b.waits != 0)
         d = (struct naive){5, DECIDE_FALLBACK, 0, naive_first(b.waits, most)};
     else if (b.open != 0)
-        d.rule = (b.open & ~b.never) != 0 ? DECIDE_HOLD_UNKNOWN
-                                          : DECIDE_HOLD_NEVER_UP;
+        d.rule = naive_hold(&b, b.open);
     else if (set->all_down == SPEC_KEEP)
         d = (struct naive){6, DECIDE_ALL_DOWN_KEEP, a.stands, b.stands};
+    else if (set->all_down == SPEC_DOWN_ALL &&
+             ((a.in[1] | a.in[2]) & ~a.off) == 0)
+        d = (struct naive){6, DECIDE_HOLD_NOBODY, a.stands, b.stands};
     else if (set->all_down == SPEC_DOWN_ALL)
-        d = (struct naive){6, DECIDE_ALL_DOWN_ALL, all & ~a.off, 0};
+        d = (struct naive){6, DECIDE_ALL_DOWN_ALL,
+                           naive_first((a.in[1] | a.in[2]) & ~a.off,
+                                       set->single ? 1 : UINT32_MAX),
+                           0};
     else
         d = (struct naive){6, DECIDE_ALL_DOWN_NONE, 0, 0};
     return d;
@@ -170,6 +239,11 @@ static inline void describe(const struct plan_set *ps, struct described *d)
 
         if (v->dropped)
             continue;
+        memset(&d->v[n], 0, sizeof d->v[n]);
+        d->v[n].class = v->class;
+        d->v[n].dr_cond = v->dr_cond;
+        d->v[n].dr_if_no_records = v->dr_if_no_records;
+        d->v[n].barred = v->away || v->memory->shut;
         d->v[n].healthy = v->healthy;
         d->v[n].never_up = v->never_up;
         d->v[n].waiting = v->waiting;
@@ -183,6 +257,7 @@ static inline void describe(const struct plan_set *ps, struct described *d)
     }
     d->set.order = ps->order;
     d->set.take = ps->take;
+    d->set.single = ps->type == SPEC_CNAME;
     d->set.all_down = ps->all_down;
     d->set.values = d->v;
     d->set.fallback = d->v + d->set.nvalues;
@@ -200,6 +275,10 @@ static inline void random_decide_list(struct rng *r, struct decide_value *v,
         v[i].published = rng_percent(r, 50);
         v[i].never_up = v[i].healthy == TRI_FALSE && rng_percent(r, 30);
         v[i].waiting = v[i].healthy == TRI_TRUE && rng_percent(r, 30);
+        v[i].class = (enum decide_class)rng_below(r, 3);
+        v[i].dr_cond = (enum tri)rng_below(r, 3);
+        v[i].dr_if_no_records = rng_percent(r, 50);
+        v[i].barred = rng_percent(r, 10);
         v[i].held_off =
             v[i].healthy != TRI_FALSE && !v[i].published && rng_percent(r, 30);
     }
@@ -222,6 +301,20 @@ static inline void random_order(struct rng *r, struct pw_set *s)
     s->all_down = (enum spec_all_down)rng_below(r, 3);
 }
 
+static inline void random_rules(struct rng *r, struct pw_value *v)
+{
+    uint32_t n = v->fallback ? 9 : rng_below(r, 10);
+
+    v->class = n < 2 ? DECIDE_PASSIVE : n < 4 ? DECIDE_DR : DECIDE_NORMAL;
+    if (v->class == DECIDE_DR) {
+        v->dr_if_no_records = rng_percent(r, 60);
+        v->dr_cond = (enum tri)rng_below(r, 3);
+    }
+    if (rng_percent(r, 20))
+        v->return_after_ms = 1000 * (1 + rng_below(r, 600));
+    v->return_manual = rng_percent(r, 10);
+}
+
 static inline void random_set(struct rng *r, struct pw *w)
 {
     size_t nvalues = 1 + rng_below(r, 4);
@@ -229,6 +322,7 @@ static inline void random_set(struct rng *r, struct pw *w)
     struct pw_set *s = pw_set_add(w, n, 1);
 
     random_order(r, s);
+    s->type = rng_percent(r, 15) ? SPEC_CNAME : SPEC_A;
     s->damping = rng_percent(r, 80);
     for (size_t i = 0; i < n; i++) {
         struct pw_value *v = &s->v[i];
@@ -242,6 +336,7 @@ static inline void random_set(struct rng *r, struct pw *w)
         v->lag_ms = rng_below(r, 500);
         v->on = rng_percent(r, 60);
         v->present = v->on || rng_percent(r, 50);
+        random_rules(r, v);
     }
     if (n > nvalues && rng_percent(r, 20)) {
         s->v[n - 1].twin = 1 + rng_below(r, (uint32_t)nvalues);

@@ -10,6 +10,7 @@
 
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
+#include "specs/check.h"
 #include "specs/spec.h"
 
 #define HELP __attribute__((unused)) static
@@ -47,22 +48,72 @@ HELP void help_bad(const struct spec_context *ctx, const char *text,
     assert_null(strchr(e.msg, '\n'));
 }
 
-HELP void help_same_checks(const struct spec_record *a,
-                           const struct spec_record *b)
+HELP void help_same_text(const char *a, const char *b)
 {
+    assert_int_equal(a == NULL, b == NULL);
+    if (a != NULL)
+        assert_string_equal(a, b);
+}
+
+HELP void help_same_checks(const struct spec *a, const struct spec *b)
+{
+    char x[300], y[300];
+
     assert_int_equal(a->nchecks, b->nchecks);
     for (size_t i = 0; i < a->nchecks; i++) {
-        const struct spec_check *x = &a->checks[i], *y = &b->checks[i];
+        const struct spec_check *c = &a->checks[i], *d = &b->checks[i];
 
-        assert_int_equal(x->kind, y->kind);
-        assert_memory_equal(&x->target, &y->target, sizeof x->target);
-        assert_int_equal(x->port, y->port);
-        assert_int_equal(x->timeout_ms, y->timeout_ms);
-        assert_int_equal(x->access_period_ms, y->access_period_ms);
-        assert_int_equal(x->retry_period_ms, y->retry_period_ms);
-        assert_int_equal(x->required_success, y->required_success);
-        assert_int_equal(x->required_failure, y->required_failure);
-        assert_int_equal(x->repeat_timeout, y->repeat_timeout);
+        help_same_text(c->name, d->name);
+        assert_string_equal(spec_check_text(c, x, sizeof x),
+                            spec_check_text(d, y, sizeof y));
+        if (!spec_check_equal(c, d))
+            fail_msg("%s: %s differs", a->owner, x);
+        assert_int_equal(c->from_apex, d->from_apex);
+    }
+}
+
+HELP void help_same_cond(const struct spec_cond *a, const struct spec_cond *b)
+{
+    assert_int_equal(a == NULL, b == NULL);
+    if (a == NULL)
+        return;
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->negate, b->negate);
+    assert_int_equal(a->ref, b->ref);
+    assert_int_equal(a->state, b->state);
+    assert_int_equal(a->dimension, b->dimension);
+    assert_int_equal(a->need, b->need);
+    assert_int_equal(a->local, b->local);
+    assert_string_equal(a->text, b->text);
+    assert_int_equal(a->n, b->n);
+    for (size_t i = 0; i < a->n; i++)
+        help_same_cond(&a->of[i], &b->of[i]);
+}
+
+HELP void help_same_dcs(const struct spec *a, const struct spec *b)
+{
+    assert_int_equal(a->ndcs, b->ndcs);
+    for (size_t i = 0; i < a->ndcs; i++) {
+        const struct spec_dc *x = &a->dcs[i], *y = &b->dcs[i];
+
+        assert_string_equal(x->name, y->name);
+        for (int d = 0; d < SPEC_NDIMENSIONS; d++) {
+            assert_int_equal(x->dims[d].given, y->dims[d].given);
+            assert_int_equal(x->dims[d].need, y->dims[d].need);
+            assert_int_equal(x->dims[d].n, y->dims[d].n);
+            for (size_t k = 0; k < x->dims[d].n; k++)
+                assert_int_equal(x->dims[d].checks[k], y->dims[d].checks[k]);
+            assert_int_equal(x->needs[d], y->needs[d]);
+        }
+        assert_int_equal(x->maintenance, y->maintenance);
+        assert_int_equal(x->no_response, y->no_response);
+        assert_int_equal(x->only_new_ms, y->only_new_ms);
+        help_same_cond(x->fresh, y->fresh);
+    }
+    assert_int_equal(a->nscenarios, b->nscenarios);
+    for (size_t i = 0; i < a->nscenarios; i++) {
+        assert_string_equal(a->scenarios[i].name, b->scenarios[i].name);
+        help_same_cond(&a->scenarios[i].cond, &b->scenarios[i].cond);
     }
 }
 
@@ -77,20 +128,29 @@ HELP void help_same_records(const struct spec_record *a,
         assert_int_equal(a[i].prio, b[i].prio);
         assert_int_equal(a[i].position, b[i].position);
         assert_int_equal(a[i].fallback, b[i].fallback);
-        help_same_checks(&a[i], &b[i]);
+        assert_int_equal(a[i].nchecks, b[i].nchecks);
+        for (size_t k = 0; k < a[i].nchecks; k++)
+            assert_int_equal(a[i].checks[k], b[i].checks[k]);
+        help_same_cond(a[i].when, b[i].when);
+        help_same_cond(a[i].dr_cond, b[i].dr_cond);
+        assert_int_equal(a[i].dc, b[i].dc);
+        assert_int_equal(a[i].dr, b[i].dr);
+        assert_int_equal(a[i].dr_if_no_records, b[i].dr_if_no_records);
+        assert_int_equal(a[i].return_after_ms, b[i].return_after_ms);
+        assert_int_equal(a[i].return_manual, b[i].return_manual);
+        help_same_text(a[i].view, b[i].view);
     }
 }
 
-/* All that a spec means; where it was written does not count. */
-HELP void help_same(const struct spec *a, const struct spec *b)
+HELP void help_same_sets(const struct spec *a, const struct spec *b)
 {
-    assert_string_equal(a->owner, b->owner);
     assert_int_equal(a->nsets, b->nsets);
     for (size_t i = 0; i < a->nsets; i++) {
         const struct spec_set *x = &a->sets[i], *y = &b->sets[i];
 
         assert_string_equal(x->name, y->name);
         assert_int_equal(x->type, y->type);
+        help_same_text(x->view, y->view);
         assert_int_equal(x->order, y->order);
         assert_int_equal(x->take, y->take);
         assert_int_equal(x->all_down, y->all_down);
@@ -101,7 +161,16 @@ HELP void help_same(const struct spec *a, const struct spec *b)
         help_same_records(x->records, y->records, x->nrecords);
         help_same_records(x->fallback, y->fallback, x->nfallback);
     }
-    assert_memory_equal(&a->defaults.ttl_s, &b->defaults.ttl_s, 8);
+}
+
+/* All that a spec means; where it was written does not count. */
+HELP void help_same(const struct spec *a, const struct spec *b)
+{
+    assert_string_equal(a->owner, b->owner);
+    help_same_checks(a, b);
+    help_same_dcs(a, b);
+    help_same_sets(a, b);
+    assert_int_equal(a->defaults.ttl_s, b->defaults.ttl_s);
     assert_int_equal(a->defaults.timeout_ms, b->defaults.timeout_ms);
     assert_int_equal(a->defaults.access_period_ms,
                      b->defaults.access_period_ms);
@@ -112,23 +181,37 @@ HELP void help_same(const struct spec *a, const struct spec *b)
                      b->defaults.required_failure);
     assert_int_equal(a->debounce_ms, b->debounce_ms);
     assert_int_equal(a->max_change_pct, b->max_change_pct);
+    assert_int_equal(a->vantage_need, b->vantage_need);
     assert_int_equal(a->nnames, b->nnames);
     for (size_t i = 0; i < a->nnames; i++)
         assert_string_equal(a->names[i], b->names[i]);
 }
 
-/* parse(print(s)) is s. */
+/* parse(print(s)) is s, in JSON and, where bare can say it, in bare. */
 HELP void help_round_trip(const struct spec_context *ctx, const struct spec *s)
 {
-    char *text = spec_print(s), *again;
+    struct err e = {0};
+    char *text = spec_print(s), *bare = spec_print_bare(s, &e), *again;
     struct spec *t = help_good(ctx, text);
 
     help_same(s, t);
     again = spec_print(t);
     assert_string_equal(text, again);
-    free(text);
     free(again);
     spec_free(t);
+    if (bare != NULL && strchr(bare, ':') != NULL) {
+        t = help_good(ctx, bare);
+        assert_int_equal(t->spelling, SPEC_BARE);
+        help_same(s, t);
+        again = spec_print(t);
+        assert_string_equal(text, again);
+        free(again);
+        spec_free(t);
+    } else if (bare == NULL) {
+        assert_non_null(strstr(e.msg, "the bare spelling cannot say"));
+    }
+    free(text);
+    free(bare);
 }
 
 /* The whole file, heap, NUL behind it; NULL when it cannot be read. */

@@ -1,43 +1,46 @@
-#include "tests/unit/probe_targets.h"
-
-#include <stdio.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
 
-#include "agent/base/clock.h"
 #include "agent/engine/checks.h"
+#include "tests/unit/spec_help.h"
 
-/* The checks of a round, with real probes of loopback targets. */
+/* Which checks there are: equal ones are one. */
 
-struct world {
-    struct loop *loop;
-    struct probes *probes;
+struct registry {
     struct state *state;
     struct checks *checks;
-    size_t told;
+    struct spec_record here, there, name;
 };
 
-static void world_init_at_most(struct world *w, size_t in_flight)
+static void registry_init(struct registry *r)
 {
     struct err e;
 
-    memset(w, 0, sizeof *w);
-    w->loop = loop_new();
-    assert_int_equal(probes_new(w->loop, in_flight, &w->probes, &e), 0);
-    assert_int_equal(state_open(NULL, false, &w->state, &e), 0);
-    w->checks = checks_new(w->loop, w->probes, w->state);
+    memset(r, 0, sizeof *r);
+    assert_int_equal(state_open(NULL, false, &r->state, &e), 0);
+    r->checks = checks_new(r->state);
+    r->here.type = r->there.type = SPEC_A;
+    assert_int_equal(addr_parse("192.0.2.1", &r->here.addr), 0);
+    assert_int_equal(addr_parse("192.0.2.2", &r->there.addr), 0);
+    r->name.type = SPEC_CNAME;
+    r->name.data = "web.example.net.";
 }
 
-static void world_init(struct world *w)
+static void registry_fini(struct registry *r)
 {
-    world_init_at_most(w, 0);
+    checks_free(r->checks);
+    state_close(r->state);
 }
 
-static void world_fini(struct world *w)
+static struct check *add(struct registry *r, const struct spec_check *c,
+                         const struct spec_record *rec)
 {
-    probes_free(w->probes);
-    checks_free(w->checks);
-    loop_free(w->loop);
-    state_close(w->state);
+    return checks_add(r->checks, c, rec, state_now_ms());
 }
 
 static struct spec_check spec_of(uint16_t port, uint32_t need)
@@ -51,482 +54,206 @@ static struct spec_check spec_of(uint16_t port, uint32_t need)
     c.access_period_ms = 10000;
     c.retry_period_ms = 100;
     c.required_success = c.required_failure = need;
+    c.verify = true;
     c.pointer = "/records/0/check";
     return c;
 }
 
-static struct check *add(struct world *w, const struct addr *at, uint32_t need)
-{
-    const struct spec_check c = spec_of(at->port, need);
-
-    return checks_add(w->checks, &c, at);
-}
-
-/* done never exceeds all, and does not fall. */
-static void on_progress(void *arg, size_t done, size_t all)
-{
-    struct world *w = arg;
-
-    assert_true(done <= all);
-    assert_true(done >= w->told);
-    w->told = done;
-}
-
-/* returns how long it took, in milliseconds */
-static int64_t run(struct world *w, int64_t limit_ms)
-{
-    int64_t start_ms = clock_mono_ms();
-
-    w->told = 0;
-    checks_run(w->checks, start_ms + limit_ms, on_progress, w);
-    return clock_mono_ms() - start_ms;
-}
-
-/* Lets the loop run on, as the later stages of a round do. */
-static void idle(struct world *w, int64_t ms)
-{
-    const bool never = false;
-
-    assert_false(loop_wait(w->loop, &never, clock_mono_ms() + ms));
-}
-
-/* Times on a busy machine: never less, and not absurdly more. */
-static void expect_ms(int64_t took_ms, int64_t least_ms, int64_t most_ms)
-{
-    if (took_ms < least_ms || took_ms > most_ms)
-        fail_msg("took %lld ms, wanted %lld to %lld", (long long)took_ms,
-                 (long long)least_ms, (long long)most_ms);
-}
-
-static void expect(const struct check *k, enum health_state state,
-                   uint32_t results)
-{
-    if (k->row->health.state != state || k->results != results)
-        fail_msg("%s: %s after %u results (%s), wanted %s after %u", k->key,
-                 health_state_name(k->row->health.state), k->results,
-                 k->row->note != NULL ? k->row->note : "",
-                 health_state_name(state), results);
-}
-
-/* --- which checks there are ------------------------------------------------
- */
-
 static void test_equal_checks_are_one(void **state)
 {
-    struct world w;
-    struct addr at, other;
-    struct spec_check c;
+    struct registry r;
+    struct spec_check c = spec_of(443, 3);
     struct check *k;
 
     (void)state;
-    world_init(&w);
-    assert_int_equal(addr_parse("192.0.2.1", &at), 0);
-    assert_int_equal(addr_parse("192.0.2.2", &other), 0);
-    c = spec_of(443, 3);
-    k = checks_add(w.checks, &c, &at);
-    assert_ptr_equal(checks_add(w.checks, &c, &at), k);
-    assert_ptr_not_equal(checks_add(w.checks, &c, &other), k);
-    c.target = at; /* named in the spec, wherever the record points to */
-    assert_ptr_equal(checks_add(w.checks, &c, &other), k);
+    registry_init(&r);
+    k = add(&r, &c, &r.here);
+    assert_ptr_equal(add(&r, &c, &r.here), k);
+    assert_ptr_not_equal(add(&r, &c, &r.there), k);
+    c.target = r.here.addr; /* named in the spec, wherever the record points */
+    assert_ptr_equal(add(&r, &c, &r.there), k);
     c.required_failure = 2;
-    assert_ptr_not_equal(checks_add(w.checks, &c, &at), k);
+    assert_ptr_not_equal(add(&r, &c, &r.here), k);
     c = spec_of(443, 3);
     c.timeout_ms = 1000;
-    assert_ptr_not_equal(checks_add(w.checks, &c, &at), k);
+    assert_ptr_not_equal(add(&r, &c, &r.here), k);
     c = spec_of(444, 3);
-    assert_ptr_not_equal(checks_add(w.checks, &c, &at), k);
-    assert_int_equal(checks_count(w.checks), 5);
-    assert_ptr_equal(checks_at(w.checks, 0), k);
-    assert_int_equal(k->probe.target.port, 443);
-    assert_int_equal(k->before, HEALTH_UNKNOWN);
-    world_fini(&w);
+    assert_ptr_not_equal(add(&r, &c, &r.here), k);
+    assert_int_equal(checks_count(r.checks), 5);
+    assert_ptr_equal(checks_at(r.checks, 0), k);
+    assert_int_equal(k->id, 0);
+    assert_int_equal(k->targets[0].port, 443);
+    assert_int_equal(k->row->health.state, HEALTH_UNKNOWN);
+    registry_fini(&r);
 }
 
-/* Thresholds are a check's own, the probes are shared: one target address
- * would have to wait 100 ms for each further probe. */
-static void test_probes_are_shared(void **state)
-{
-    struct world w;
-    struct addr at;
-    struct check *k[4];
-    int fd = target_bind("127.0.0.1", &at);
-
-    (void)state;
-    world_init(&w);
-    for (uint32_t i = 0; i < 4; i++)
-        k[i] = add(&w, &at, i + 1);
-    expect_ms(run(&w, 5000), 300, 390);
-    for (uint32_t i = 0; i < 4; i++)
-        expect(k[i], HEALTH_DOWN, i + 1);
-    world_fini(&w);
-    (void)close(fd);
-}
-
-/* --- to the verdict --------------------------------------------------------
+/* Thresholds are a check's own; probes are shared by all that want the same.
  */
-
-static void test_until_the_threshold(void **state)
+static void test_probe_keys(void **state)
 {
-    struct world w;
-    struct addr up, down;
-    struct check *ku, *kd;
-    int fd = target_listen("127.0.0.1", &up);
-    int fd2 = target_bind("127.0.0.2", &down);
+    struct registry r;
+    struct spec_check a = spec_of(443, 3), b = spec_of(443, 2), c = a;
+    const struct check *ka, *kb, *kc;
 
     (void)state;
-    world_init(&w);
-    ku = add(&w, &up, 2);
-    kd = add(&w, &down, 4);
-    expect_ms(run(&w, 5000), 300, 900);
-    expect(ku, HEALTH_UP, 2);
-    expect(kd, HEALTH_DOWN, 4);
-    assert_true(ku->row->health.ever_up);
-    assert_false(kd->row->health.ever_up);
-    assert_non_null(strstr(kd->row->note, "refused"));
-    assert_int_equal(kd->last.reason, PROBE_CONNECT);
-    assert_true(checks_any_up(w.checks));
-    world_fini(&w);
-    (void)close(fd);
-    (void)close(fd2);
+    registry_init(&r);
+    ka = add(&r, &a, &r.here);
+    kb = add(&r, &b, &r.here);
+    assert_ptr_not_equal(ka, kb);
+    assert_string_equal(ka->probe_key, kb->probe_key);
+    assert_string_not_equal(ka->key, kb->key);
+    c.timeout_ms = 1000;
+    kc = add(&r, &c, &r.here);
+    assert_string_not_equal(ka->probe_key, kc->probe_key);
+    registry_fini(&r);
 }
 
-/* What agrees with its state needs one result; what does not is looked at
- * until it is sure. */
-static void test_known_states(void **state)
+/* Whatever the parser can tell apart is another check. */
+static void test_parameters(void **state)
 {
-    struct world w;
-    struct addr at;
+    static const char *const objects[] = {
+        "\"tcp:80\"",
+        "\"tls:80\"",
+        "\"http:80/\"",
+        "\"http:80/a\"",
+        "\"https:80/a\"",
+        "\"http://www.example.org:80/a\"",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\",\"method\":\"HEAD\"}",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\",\"status\":[200]}",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\",\"status\":\"200\","
+        "\"body\":\"x\"}",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\",\"status\":\"200\","
+        "\"bodyMatch\":\"x\"}",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\","
+        "\"json\":{\"/s\":\"x\"}}",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\","
+        "\"headers\":{\"x-s\":\"x\"}}",
+        "{\"type\":\"http\",\"port\":80,\"path\":\"/a\","
+        "\"followRedirects\":1}",
+        "{\"type\":\"tls\",\"port\":80,\"minCertDays\":7}",
+        "{\"type\":\"tls\",\"port\":80,\"verify\":false}",
+        "{\"type\":\"tls\",\"port\":80,\"serverName\":\"a.example\"}",
+        "\"icmp\"",
+        "\"udp:80\"",
+        "\"dns:80/example.org/A\"",
+        "\"dns:80/example.org/AAAA\"",
+        "\"smtp:80\"",
+        "\"grpc:80/a\"",
+        "\"grpc:80/b\"",
+        "\"command:a\"",
+        "\"command:b\"",
+        "{\"type\":\"tcp\",\"port\":80,\"need\":1,"
+        "\"targets\":[\"192.0.2.1\",\"192.0.2.2\"]}",
+        "{\"type\":\"tcp\",\"port\":80,\"need\":2,"
+        "\"targets\":[\"192.0.2.1\",\"192.0.2.2\"]}",
+    };
+    enum { N = sizeof objects / sizeof objects[0] };
+    struct spec *specs[N];
+    struct registry r;
+
+    (void)state;
+    registry_init(&r);
+    for (size_t i = 0; i < N; i++) {
+        char *text =
+            mem_printf("{\"records\":[{\"data\":\"192.0.2.1\",\"check\":%s}]}",
+                       objects[i]);
+
+        specs[i] = help_good(&help_www, text);
+        (void)add(&r, &specs[i]->checks[0], &specs[i]->sets[0].records[0]);
+        if (checks_count(r.checks) != i + 1)
+            fail_msg("%s is taken for another check", objects[i]);
+        (void)add(&r, &specs[i]->checks[0], &specs[i]->sets[0].records[0]);
+        assert_int_equal(checks_count(r.checks), i + 1);
+        free(text);
+    }
+    registry_fini(&r);
+    for (size_t i = 0; i < N; i++)
+        spec_free(specs[i]);
+}
+
+/* A CNAME's check asks for addresses at each probe. */
+static void test_by_name(void **state)
+{
+    struct registry r;
+    struct spec_check c = spec_of(443, 3);
     struct check *k;
-    int fd = target_listen("127.0.0.1", &at);
+    char text[80];
 
     (void)state;
-    world_init(&w);
-    k = add(&w, &at, 3);
-    k->row->health = (struct health){.state = HEALTH_UP,
-                                     .ever_up = true,
-                                     .last_ok = false,
-                                     .streak = 2,
-                                     .last_ms = state_now_ms()};
-    expect_ms(run(&w, 5000), 0, 90);
-    expect(k, HEALTH_UP, 1);
-    assert_int_equal(k->row->health.streak, 1);
-    (void)close(fd);
-    world_fini(&w);
-
-    world_init(&w);
-    k = add(&w, &at, 3);
-    k->row->health = (struct health){.state = HEALTH_UP,
-                                     .ever_up = true,
-                                     .last_ok = false,
-                                     .streak = 1,
-                                     .last_ms = state_now_ms()};
-    expect_ms(run(&w, 5000), 100, 400);
-    expect(k, HEALTH_DOWN, 2); /* the failure of the last run counts */
-    assert_false(checks_any_up(w.checks));
-    world_fini(&w);
+    registry_init(&r);
+    k = add(&r, &c, &r.name);
+    assert_string_equal(k->host, "web.example.net.");
+    assert_int_equal(k->ntargets, 0);
+    assert_int_equal(k->need, 1);
+    assert_string_equal(checks_where(k, text, sizeof text), "web.example.net.");
+    assert_string_equal(checks_text(k, text, sizeof text), "tcp:443");
+    c.target = r.here.addr; /* but not one with a target of its own */
+    k = add(&r, &c, &r.name);
+    assert_null(k->host);
+    assert_string_equal(checks_where(k, text, sizeof text), "192.0.2.1");
+    registry_fini(&r);
 }
 
-static void test_want_streak(void **state)
+static void test_where(void **state)
 {
-    struct world w;
-    struct addr at;
+    struct registry r;
+    struct spec_check c = spec_of(443, 3);
+    struct addr targets[2];
     struct check *k;
-    int fd = target_bind("127.0.0.1", &at);
+    char text[80];
 
     (void)state;
-    world_init(&w);
-    k = add(&w, &at, 2);
-    (void)run(&w, 5000);
-    expect(k, HEALTH_DOWN, 2);
-    (void)run(&w, 5000);
-    expect(k, HEALTH_DOWN, 2); /* nothing is open */
-    k->want_streak = 5;
-    expect_ms(run(&w, 5000), 200, 700);
-    expect(k, HEALTH_DOWN, 5);
-    world_fini(&w);
-    (void)close(fd);
+    registry_init(&r);
+    targets[0] = r.here.addr;
+    targets[1] = r.there.addr;
+    c.targets = targets;
+    c.ntargets = 2;
+    c.need = 1;
+    k = add(&r, &c, NULL);
+    assert_int_equal(k->ntargets, 2);
+    assert_string_equal(checks_where(k, text, sizeof text), "1 of 2 targets");
+    registry_fini(&r);
 }
 
-static void test_nothing_to_do(void **state)
+/* The state of a check outlives the registry, and is aged when it is met
+ * again. */
+static void test_state_is_kept(void **state)
 {
-    struct world w;
-
-    (void)state;
-    world_init(&w);
-    expect_ms(run(&w, 5000), 0, 90);
-    assert_false(checks_any_up(w.checks));
-    world_fini(&w);
-}
-
-/* --- timeouts --------------------------------------------------------------
- */
-
-static int64_t hang(bool repeat, enum health_state before, uint32_t results)
-{
-    struct world w;
-    struct addr at;
-    struct spec_check c;
-    struct check *k;
-    int fill[2], fd = target_hang(&at, fill);
-    int64_t took_ms;
-
-    world_init(&w);
-    c = spec_of(at.port, 1);
-    c.timeout_ms = 200;
-    c.repeat_timeout = repeat;
-    k = checks_add(w.checks, &c, &at);
-    if (before != HEALTH_UNKNOWN)
-        k->row->health = (struct health){before, true, before == HEALTH_UP,
-                                         1,      1,    state_now_ms()};
-    took_ms = run(&w, 5000);
-    expect(k, HEALTH_DOWN, results);
-    assert_int_equal(k->last.reason, PROBE_TIMEOUT);
-    world_fini(&w);
-    (void)close(fd);
-    (void)close(fill[0]);
-    (void)close(fill[1]);
-    return took_ms;
-}
-
-/* One lost SYN is no outage: a timeout of what is not down is repeated at
- * once, and only then counts, once. */
-static void test_repeated_timeout(void **state)
-{
-    (void)state;
-    expect_ms(hang(true, HEALTH_UNKNOWN, 1), 400, 590);
-    expect_ms(hang(true, HEALTH_UP, 1), 400, 590);
-    expect_ms(hang(true, HEALTH_DOWN, 1), 200, 390);
-    expect_ms(hang(false, HEALTH_UP, 1), 200, 390);
-}
-
-static void test_refusal_is_not_repeated(void **state)
-{
-    struct world w;
-    struct addr at;
-    struct spec_check c;
-    struct check *k;
-    int fd = target_bind("127.0.0.1", &at);
-
-    (void)state;
-    world_init(&w);
-    c = spec_of(at.port, 1);
-    c.repeat_timeout = true;
-    k = checks_add(w.checks, &c, &at);
-    expect_ms(run(&w, 5000), 0, 90);
-    expect(k, HEALTH_DOWN, 1);
-    world_fini(&w);
-    (void)close(fd);
-}
-
-/* --- local, deadline, gap --------------------------------------------------
- */
-
-/* What the agent cannot probe keeps its state; it is tried three times. */
-static void test_local(void **state)
-{
-    struct world w;
-    struct addr at;
+    const int64_t day_ms = 24 * 3600 * 1000LL;
+    struct registry r;
+    struct spec_check c = spec_of(443, 3);
     struct check *k;
 
     (void)state;
-    world_init(&w);
-    assert_int_equal(addr_parse("255.255.255.255", &at), 0);
-    at.port = 9;
-    k = add(&w, &at, 1);
-    k->row->health =
-        (struct health){HEALTH_UP, true, true, 1, 1, state_now_ms()};
-    (void)run(&w, 5000);
-    if (k->last.verdict != PROBE_LOCAL) {
-        world_fini(&w);
-        print_message("this machine has a way to 255.255.255.255\n");
-        skip();
-    }
-    expect(k, HEALTH_UP, 0);
-    assert_int_equal(k->locals, CHECKS_LOCAL_TRIES);
-    assert_non_null(strstr(k->row->note, "not probed"));
-    world_fini(&w);
-}
-
-static void test_deadline(void **state)
-{
-    struct world w;
-    struct addr at, hanging;
-    struct spec_check c;
-    struct check *k, *h;
-    int fill[2], fd = target_bind("127.0.0.2", &at);
-    int fd2 = target_hang(&hanging, fill);
-    uint32_t seen;
-
-    (void)state;
-    world_init(&w);
-    c = spec_of(at.port, 9);
-    c.retry_period_ms = 200;
-    k = checks_add(w.checks, &c, &at);
-    c = spec_of(hanging.port, 1);
-    c.timeout_ms = 900;
-    h = checks_add(w.checks, &c, &hanging);
-    expect_ms(run(&w, 500), 500, 700);
-    seen = k->results;
-    assert_in_range(seen, 2, 3);
-    expect(k, HEALTH_UNKNOWN, seen);
-    assert_int_equal(k->row->health.streak, seen);
-    expect(h, HEALTH_UNKNOWN, 0);
-    /* Nothing new is started; what was out still counts. */
-    idle(&w, 600);
-    expect(k, HEALTH_UNKNOWN, seen);
-    expect(h, HEALTH_DOWN, 1);
-    /* Called again, it goes on where it was. */
-    (void)run(&w, 5000);
-    expect(k, HEALTH_DOWN, 9);
-    world_fini(&w);
-    (void)close(fd);
-    (void)close(fd2);
-    (void)close(fill[0]);
-    (void)close(fill[1]);
-}
-
-/* A second run while the first one's probes are still out. */
-static void test_run_again(void **state)
-{
-    struct world w;
-    struct addr at[4];
-    struct spec_check c;
-    int fill[4][2], fd[4];
-
-    (void)state;
-    world_init(&w);
-    for (int i = 0; i < 4; i++) {
-        fd[i] = target_hang(&at[i], fill[i]);
-        c = spec_of(at[i].port, 1);
-        c.timeout_ms = 600;
-        (void)checks_add(w.checks, &c, &at[i]);
-        if (i == 2)
-            (void)run(&w, 250);
-    }
-    expect_ms(run(&w, 5000), 300, 1200);
-    for (size_t i = 0; i < 4; i++) {
-        expect(checks_at(w.checks, i), HEALTH_DOWN, 1);
-        (void)close(fd[i]);
-        (void)close(fill[i][0]);
-        (void)close(fill[i][1]);
-    }
-    world_fini(&w);
-}
-
-/* One address at most once in 100 ms, several at once. */
-static void test_address_gap(void **state)
-{
-    static const char *const hosts[] = {"127.0.0.1", "127.0.0.1", "127.0.0.1",
-                                        "127.0.0.1", "127.0.0.4", "127.0.0.5"};
-    struct world w;
-    struct addr at;
-    int fd[6];
-
-    (void)state;
-    for (int same = 1; same >= 0; same--) {
-        world_init(&w);
-        for (size_t i = 0; i < 6; i++) {
-            char host[16];
-
-            (void)snprintf(host, sizeof host, "127.0.0.%d", 10 + (int)i);
-            fd[i] = target_bind(same == 1 ? hosts[i] : host, &at);
-            (void)add(&w, &at, 1);
-        }
-        if (same == 1)
-            expect_ms(run(&w, 5000), 300, 600);
-        else
-            expect_ms(run(&w, 5000), 0, 90);
-        for (size_t i = 0; i < 6; i++) {
-            expect(checks_at(w.checks, i), HEALTH_DOWN, 1);
-            (void)close(fd[i]);
-        }
-        world_fini(&w);
-    }
-}
-
-/* --- anchors ---------------------------------------------------------------
- */
-
-static bool ask(struct world *w, const struct addr *a, size_t n)
-{
-    bool answer =
-        checks_anchors_answer(w->loop, w->probes, a, n, clock_mono_ms() + 5000);
-
-    /* Nothing is left behind that would write to a frame that is gone. */
-    assert_int_equal(probes_in_flight(w->probes), 0);
-    assert_int_equal(probes_waiting(w->probes), 0);
-    return answer;
-}
-
-static void test_anchors(void **state)
-{
-    struct world w;
-    struct addr up, refuses, hangs, a[3];
-    int fill[2], fd = target_listen("127.0.0.1", &up);
-    int fd2 = target_bind("127.0.0.1", &refuses);
-    int fd3 = target_hang(&hangs, fill);
-
-    (void)state;
-    world_init(&w);
-    a[0] = a[1] = refuses;
-    assert_true(ask(&w, a, 2)); /* that too came over the network */
-    a[0] = a[1] = up;
-    assert_true(ask(&w, a, 2));
-    world_fini(&w);
-    /* One after the other: two answers, while the third is awaited. */
-    world_init_at_most(&w, 1);
-    a[0] = up;
-    a[1] = refuses;
-    a[2] = hangs;
-    assert_true(ask(&w, a, 3));
-    world_fini(&w);
-    (void)close(fd);
-    (void)close(fd2);
-    (void)close(fd3);
-    (void)close(fill[0]);
-    (void)close(fill[1]);
-}
-
-/* Each is tried twice. */
-static void test_no_anchor_answers(void **state)
-{
-    struct world w;
-    struct addr a[2];
-    int fill[2][2], fd[2];
-    int64_t start_ms;
-
-    (void)state;
-    world_init(&w);
-    for (int i = 0; i < 2; i++)
-        fd[i] = target_hang(&a[i], fill[i]);
-    start_ms = clock_mono_ms();
-    assert_false(ask(&w, a, 2));
-    expect_ms(clock_mono_ms() - start_ms, 4000, 5500);
-    world_fini(&w);
-    for (int i = 0; i < 2; i++) {
-        (void)close(fd[i]);
-        (void)close(fill[i][0]);
-        (void)close(fill[i][1]);
-    }
+    registry_init(&r);
+    k = checks_add(r.checks, &c, &r.here, 1000);
+    assert_false(checks_any_up(r.checks));
+    k->row->health = (struct health){HEALTH_UP, true, true, 2, 900, 1000};
+    assert_true(checks_any_up(r.checks));
+    checks_free(r.checks);
+    r.checks = checks_new(r.state);
+    assert_false(checks_any_up(r.checks)); /* of those that are asked for */
+    k = checks_add(r.checks, &c, &r.here, 2000);
+    assert_int_equal(k->row->health.state, HEALTH_UP);
+    assert_int_equal(k->row->health.streak, 2);
+    checks_free(r.checks);
+    r.checks = checks_new(r.state);
+    k = checks_add(r.checks, &c, &r.here, 1001 + day_ms);
+    assert_int_equal(k->row->health.state, HEALTH_UNKNOWN);
+    assert_int_equal(k->row->health.streak, 0);
+    assert_true(k->row->health.ever_up);
+    registry_fini(&r);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_checks_are_one),
-        cmocka_unit_test(test_probes_are_shared),
-        cmocka_unit_test(test_until_the_threshold),
-        cmocka_unit_test(test_known_states),
-        cmocka_unit_test(test_want_streak),
-        cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_repeated_timeout),
-        cmocka_unit_test(test_refusal_is_not_repeated),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_run_again),
-        cmocka_unit_test(test_address_gap),
-        cmocka_unit_test(test_anchors),
-        cmocka_unit_test(test_no_anchor_answers),
+        cmocka_unit_test(test_probe_keys),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_by_name),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_state_is_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

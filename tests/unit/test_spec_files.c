@@ -13,29 +13,58 @@
 /* Every file of tests/fixtures/specs and specs/examples: the good ones give
  * the canonical text in NAME.want (and, behind "warning: ", its warnings),
  * the bad ones the error in NAME.want. Files called apex-… are read as the
- * spec of the zone's apex, all others as that of www. */
+ * spec of the zone's apex, all others as that of www: those called child-…
+ * below the apex spec apex-shared.json, those called active-… with
+ * allow-active. */
 
 static const char *const ns_names[] = {"ns1.example.org."};
+static const char *const commands[] = {"disk", "pg"};
 
-static struct spec_context context(const char *file)
+static bool begins(const char *s, const char *start)
+{
+    return strncmp(s, start, strlen(start)) == 0;
+}
+
+static struct spec_context context(const char *file, const struct spec *apex)
 {
     struct spec_context ctx = {.owner = "www.example.org.",
                                .zone = "example.org.",
                                .ns_names = ns_names,
                                .nns_names = 1,
                                .min_period_ms = 500,
-                               .max_targets = 200};
+                               .max_targets = 200,
+                               .commands = commands,
+                               .ncommands = 2};
 
-    if (strncmp(file, "apex-", 5) == 0)
+    if (begins(file, "apex-"))
         ctx.owner = ctx.zone;
+    if (begins(file, "child-"))
+        ctx.apex = apex;
+    ctx.allow_active = begins(file, "active-");
     return ctx;
+}
+
+/* The spec that files called child-… inherit from; NULL: not theirs. */
+static struct spec *shared_apex(const char *file)
+{
+    struct spec *s;
+    size_t len = 0;
+    char *text;
+
+    if (!begins(file, "child-"))
+        return NULL;
+    text = help_read("tests/fixtures/specs/apex-shared.json", &len);
+    assert_non_null(text);
+    s = help_good(&help_apex, text);
+    free(text);
+    return s;
 }
 
 /* What lint would say, as one text. */
 static char *verdict(const char *file, const char *text, size_t len)
 {
-    struct spec_context ctx = context(file);
-    struct spec *s = NULL;
+    struct spec *s = NULL, *apex = shared_apex(file);
+    struct spec_context ctx = context(file, apex);
     struct err e = {0};
     struct buf b;
 
@@ -52,6 +81,7 @@ static char *verdict(const char *file, const char *text, size_t len)
         free(printed);
     }
     spec_free(s);
+    spec_free(apex);
     return buf_take(&b);
 }
 
@@ -123,19 +153,19 @@ static size_t check_folder(const char *folder, bool good, bool with_want)
 static void test_good(void **state)
 {
     (void)state;
-    assert_true(check_folder("tests/fixtures/specs/good", true, true) >= 10);
+    assert_true(check_folder("tests/fixtures/specs/good", true, true) >= 25);
 }
 
 static void test_bad(void **state)
 {
     (void)state;
-    assert_true(check_folder("tests/fixtures/specs/bad", false, true) >= 30);
+    assert_true(check_folder("tests/fixtures/specs/bad", false, true) >= 150);
 }
 
 static void test_examples(void **state)
 {
     (void)state;
-    assert_true(check_folder("specs/examples", true, false) >= 4);
+    assert_true(check_folder("specs/examples", true, false) >= 19);
 }
 
 /* Cut anywhere or with one byte changed, a good text gives a spec that
@@ -159,11 +189,13 @@ static void test_damage(void **state)
 {
     static const char *const files[] = {
         "tests/fixtures/specs/good/object-all.json",
+        "tests/fixtures/specs/good/scenarios.json",
+        "tests/fixtures/specs/good/language.bare",
         "tests/fixtures/specs/good/rows.bare",
         "tests/fixtures/specs/good/rows.escaped"};
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         size_t len = 0;
         char *text = help_read(files[i], &len);
 

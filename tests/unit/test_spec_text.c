@@ -186,10 +186,10 @@ static void test_several(void **state)
     /* One bad document refuses all, with one text whatever the order. */
     txts[4] = one(&s[4], "[{\"name\":\"www\"}]");
     txts[7] = one(&s[7], "[{\"name\":\"www\",\"data\":1}]");
-    refused(txts, 9, ERR_INPUT, "/0: \"check\" is missing");
+    refused(txts, 9, ERR_INPUT, "/0: \"data\" is missing");
     txts[7] = one(&s[4], "[{\"name\":\"www\"}]");
     txts[4] = one(&s[7], "[{\"name\":\"www\",\"data\":1}]");
-    refused(txts, 9, ERR_INPUT, "/0: \"check\" is missing");
+    refused(txts, 9, ERR_INPUT, "/0: \"data\" is missing");
     spec_free(want);
 }
 

@@ -1,0 +1,286 @@
+#include "agent/engine/check_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/mem.h"
+#include "agent/engine/check_shot.h"
+
+/* One stream of probes, shared by the checks that want the same. */
+struct group {
+    const char *key;
+    struct check_run *owner;
+    bool repeated; /* the running probe is the repetition of a timeout */
+    int64_t started_ms;
+    struct loop_timer *timer;
+    bool running; /* a probe is out, or a timer is set */
+    const struct check **checks;
+    size_t n, cap;
+    UT_hash_handle hh;
+};
+
+struct check_run {
+    struct check_run_env env;
+    struct checks *checks;
+    struct check_run_result *results; /* by check.id */
+    struct check_shots *shots;
+    struct group *groups;
+    size_t open; /* groups that are not finished */
+    bool done;
+    bool stopped; /* past the deadline: nothing new is started */
+};
+
+bool check_run_knows(enum spec_check_kind kind)
+{
+    return kind == SPEC_CHECK_TCP;
+}
+
+static void add_to_group(struct check_run *r, const struct check *k)
+{
+    struct group *g = NULL;
+
+    HASH_FIND_STR(r->groups, k->probe_key, g);
+    if (g == NULL) {
+        g = mem_alloc(sizeof *g);
+        g->key = k->probe_key;
+        g->owner = r;
+        HASH_ADD_KEYPTR(hh, r->groups, g->key, strlen(g->key), g);
+    }
+    g->checks = mem_grow(g->checks, &g->cap, g->n, sizeof(struct check *));
+    g->checks[g->n++] = k;
+}
+
+struct check_run *check_run_new(const struct check_run_env *env,
+                                struct checks *c)
+{
+    struct check_run *r = mem_alloc(sizeof *r);
+    size_t n = checks_count(c);
+
+    r->env = *env;
+    r->checks = c;
+    r->results = mem_array(n, sizeof *r->results);
+    r->shots = check_shots_new(env);
+    for (size_t i = 0; i < n; i++) {
+        struct check *k = checks_at(c, i);
+
+        r->results[i].before = k->row->health.state;
+        if (check_run_knows(k->spec->kind)) {
+            add_to_group(r, k);
+        } else {
+            char text[160], note[220];
+
+            (void)snprintf(note, sizeof note,
+                           "%s is not probed by this version",
+                           checks_text(k, text, sizeof text));
+            state_text(&k->row->note, note);
+            r->results[i].locals = CHECK_RUN_LOCAL_TRIES;
+        }
+    }
+    return r;
+}
+
+void check_run_free(struct check_run *r)
+{
+    struct group *g, *next;
+
+    if (r == NULL)
+        return;
+    check_shots_free(r->shots);
+    HASH_ITER(hh, r->groups, g, next)
+    {
+        HASH_DEL(r->groups, g);
+        loop_timer_cancel(g->timer);
+        free(g->checks);
+        free(g);
+    }
+    free(r->results);
+    free(r);
+}
+
+struct check_run_result *check_run_of(struct check_run *r,
+                                      const struct check *c)
+{
+    return &r->results[c->id];
+}
+
+/* --- running ---------------------------------------------------------------
+ */
+
+static bool is_open(const struct check_run *r, const struct check *k)
+{
+    const struct check_run_result *res = &r->results[k->id];
+    const struct health *h = &k->row->health;
+
+    if (res->locals >= CHECK_RUN_LOCAL_TRIES)
+        return false;
+    if (res->results == 0 || !health_is_settled(h))
+        return true;
+    return h->state == HEALTH_DOWN && h->streak < res->want_streak;
+}
+
+/* When the group's next probe may start, by the pace of its checks. */
+static bool group_next(const struct group *g, int64_t *at_ms)
+{
+    int64_t pace = INT64_MAX;
+
+    for (size_t i = 0; i < g->n; i++)
+        if (is_open(g->owner, g->checks[i]) &&
+            g->checks[i]->retry_period_ms < pace)
+            pace = g->checks[i]->retry_period_ms;
+    if (pace == INT64_MAX)
+        return false;
+    *at_ms = g->started_ms + pace;
+    return true;
+}
+
+static void finish_group(struct group *g)
+{
+    struct check_run *r = g->owner;
+
+    g->running = false;
+    r->open--;
+    r->done = r->open == 0;
+}
+
+static void on_shot(void *arg, const struct check_shot_result *s);
+
+static void start_now(void *arg)
+{
+    struct group *g = arg;
+
+    g->timer = NULL;
+    if (g->owner->stopped) {
+        finish_group(g);
+        return;
+    }
+    g->started_ms = clock_mono_ms();
+    check_shot(g->owner->shots, g->checks[0], on_shot, g);
+}
+
+static void start_at(struct group *g, int64_t at_ms)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    g->running = true;
+    if (at_ms <= now_ms)
+        start_now(g);
+    else
+        g->timer =
+            loop_timer_start(g->owner->env.loop, at_ms - now_ms, start_now, g);
+}
+
+static void count(struct check_run *r, const struct check *k,
+                  const struct check_shot_result *s)
+{
+    struct check_run_result *res = &r->results[k->id];
+
+    if (s->result == HEALTH_LOCAL)
+        res->locals++;
+    else
+        res->results++;
+    (void)health_feed(&k->row->health, &k->rule, s->result, state_now_ms());
+    state_text(&k->row->note, s->note);
+}
+
+static bool is_up_or_new(const struct group *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->checks[i]->row->health.state != HEALTH_DOWN)
+            return true;
+    return false;
+}
+
+static void on_shot(void *arg, const struct check_shot_result *s)
+{
+    struct group *g = arg;
+    int64_t at_ms;
+
+    /* One lost SYN is not an outage. */
+    if (g->checks[0]->spec->repeat_timeout && !g->repeated && s->timed_out &&
+        is_up_or_new(g) && !g->owner->stopped) {
+        g->repeated = true;
+        start_now(g);
+        return;
+    }
+    g->repeated = false;
+    for (size_t i = 0; i < g->n; i++)
+        if (is_open(g->owner, g->checks[i]))
+            count(g->owner, g->checks[i], s);
+    if (!g->owner->stopped && group_next(g, &at_ms))
+        start_at(g, at_ms);
+    else
+        finish_group(g);
+}
+
+void check_run_go(struct check_run *r, int64_t deadline_ms,
+                  check_run_progress *progress, void *arg)
+{
+    size_t all;
+    int64_t at_ms;
+
+    r->stopped = false;
+    for (struct group *g = r->groups; g != NULL; g = g->hh.next) {
+        if (g->running || !group_next(g, &at_ms))
+            continue;
+        r->open++;
+        start_at(g, g->started_ms != 0 ? at_ms : clock_mono_ms());
+    }
+    all = r->open; /* those of an earlier run that are still out, too */
+    r->done = all == 0;
+    while (!r->done && clock_mono_ms() < deadline_ms) {
+        int64_t step = clock_mono_ms() + 250;
+
+        (void)loop_wait(r->env.loop, &r->done,
+                        step < deadline_ms ? step : deadline_ms);
+        if (progress != NULL)
+            progress(arg, all > r->open ? all - r->open : 0, all);
+    }
+    r->stopped = true;
+}
+
+/* --- anchors ---------------------------------------------------------------
+ */
+
+struct anchors {
+    size_t waiting;
+    bool answered, ending, done;
+};
+
+static void on_anchor(void *arg, const struct probe_result *r)
+{
+    struct anchors *a = arg;
+
+    if (r->verdict == PROBE_OK || r->reason == PROBE_CONNECT)
+        a->answered = true;
+    a->waiting--;
+    a->done = a->waiting == 0 || (a->answered && !a->ending);
+}
+
+bool check_run_anchors(struct loop *l, struct probes *p,
+                       const struct addr *anchors, size_t n,
+                       int64_t deadline_ms)
+{
+    struct anchors a = {0, false, false, false};
+
+    for (int round = 0; round < 2 && !a.answered; round++) {
+        int64_t end_ms = clock_mono_ms() + 2500;
+
+        a.ending = false;
+        a.done = n == 0;
+        for (size_t i = 0; i < n; i++) {
+            struct probe_spec spec = {PROBE_TCP, anchors[i], 2000};
+
+            a.waiting++;
+            probes_start(p, &spec, on_anchor, &a);
+        }
+        (void)loop_wait(l, &a.done,
+                        end_ms < deadline_ms ? end_ms : deadline_ms);
+        /* The callbacks hold a pointer to this frame. */
+        a.ending = true;
+        a.done = a.waiting == 0;
+        (void)loop_wait(l, &a.done, clock_mono_ms() + 3000);
+    }
+    return a.answered;
+}

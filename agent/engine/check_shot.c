@@ -1,0 +1,271 @@
+#include "agent/engine/check_shot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/mem.h"
+
+#define ADDRESSES_MAX 40 /* of a host; more are left out */
+
+struct gate { /* one target address, and when it may be probed again */
+    uint8_t key[17];
+    int64_t next_ms;
+    UT_hash_handle hh;
+};
+
+struct shot;
+
+/* One target of a shot. */
+struct aim {
+    struct shot *shot;
+    struct probe_spec probe;
+    struct loop_timer *timer;
+};
+
+struct shot {
+    struct check_shots *owner;
+    const struct check *check;
+    check_shot_cb *cb;
+    void *arg;
+    struct aim *aims;
+    size_t n;
+    uint32_t need;
+    size_t waiting, ok, failed, local, timed_out;
+    size_t lookups; /* answers of the resolver still awaited */
+    struct addr found[ADDRESSES_MAX];
+    size_t nfound;
+    bool lookup_failed;
+    char note[200];
+    struct shot *prev, *next;
+};
+
+struct check_shots {
+    struct check_run_env env;
+    struct gate *gates;
+    struct shot *out;
+};
+
+struct check_shots *check_shots_new(const struct check_run_env *env)
+{
+    struct check_shots *s = mem_alloc(sizeof *s);
+
+    s->env = *env;
+    return s;
+}
+
+static void shot_free(struct shot *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        loop_timer_cancel(t->aims[i].timer);
+    free(t->aims);
+    free(t);
+}
+
+void check_shots_free(struct check_shots *s)
+{
+    struct gate *g, *gn;
+
+    if (s == NULL)
+        return;
+    while (s->out != NULL) {
+        struct shot *t = s->out;
+
+        DL_DELETE(s->out, t);
+        shot_free(t);
+    }
+    HASH_ITER(hh, s->gates, g, gn)
+    {
+        HASH_DEL(s->gates, g);
+        free(g);
+    }
+    free(s);
+}
+
+/* --- the end ----------------------------------------------------------------
+ */
+
+static void finish(struct shot *t)
+{
+    struct check_shot_result r = {HEALTH_LOCAL, false, t->note};
+
+    if (t->ok >= t->need)
+        r.result = HEALTH_OK;
+    else if (t->ok + t->local < t->need)
+        r.result = HEALTH_FAIL;
+    r.timed_out = r.result == HEALTH_FAIL && t->timed_out == t->failed;
+    DL_DELETE(t->owner->out, t);
+    t->cb(t->arg, &r);
+    shot_free(t);
+}
+
+static void on_probe(void *arg, const struct probe_result *r)
+{
+    struct aim *a = arg;
+    struct shot *t = a->shot;
+    char text[128], target[ADDR_TEXT_SIZE];
+
+    t->waiting--;
+    if (r->verdict == PROBE_OK)
+        t->ok++;
+    else if (r->verdict == PROBE_FAIL)
+        t->failed++;
+    else
+        t->local++;
+    t->timed_out += r->reason == PROBE_TIMEOUT;
+    /* The note of a failure is worth more than that of a success. */
+    if (t->note[0] == '\0' || r->verdict != PROBE_OK) {
+        probe_describe(&a->probe, r, text);
+        if (t->n == 1 && t->check->host == NULL)
+            (void)snprintf(t->note, sizeof t->note, "%s", text);
+        else
+            (void)snprintf(t->note, sizeof t->note, "%s at %s", text,
+                           addr_format(&a->probe.target, target));
+    }
+    if (t->waiting == 0)
+        finish(t);
+}
+
+/* --- aiming ------------------------------------------------------------------
+ */
+
+static struct gate *gate_get(struct check_shots *s, const struct addr *a)
+{
+    struct gate *g = NULL;
+    uint8_t key[17] = {a->family};
+
+    memcpy(key + 1, a->bytes, 16);
+    HASH_FIND(hh, s->gates, key, sizeof key, g);
+    if (g == NULL) {
+        g = mem_alloc(sizeof *g);
+        memcpy(g->key, key, sizeof key);
+        g->next_ms = INT64_MIN;
+        HASH_ADD(hh, s->gates, key, sizeof g->key, g);
+    }
+    return g;
+}
+
+static void fire(void *arg)
+{
+    struct aim *a = arg;
+
+    a->timer = NULL;
+    probes_start(a->shot->owner->env.probes, &a->probe, on_probe, a);
+}
+
+static void aim_at(struct shot *t, const struct addr *targets, size_t n)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    t->aims = mem_array(n, sizeof *t->aims);
+    t->n = t->waiting = n;
+    for (size_t i = 0; i < n; i++) {
+        struct aim *a = &t->aims[i];
+        struct gate *g = gate_get(t->owner, &targets[i]);
+        int64_t at_ms = g->next_ms > now_ms ? g->next_ms : now_ms;
+
+        a->shot = t;
+        a->probe.kind = PROBE_TCP;
+        a->probe.target = targets[i];
+        a->probe.timeout_ms = t->check->spec->timeout_ms;
+        g->next_ms = at_ms + CHECK_RUN_GAP_MS;
+        if (at_ms > now_ms)
+            a->timer =
+                loop_timer_start(t->owner->env.loop, at_ms - now_ms, fire, a);
+        else
+            fire(a);
+    }
+}
+
+/* --- hosts
+ * -------------------------------------------------------------------- */
+
+static void finish_later(void *arg)
+{
+    struct shot *t = arg;
+
+    t->aims[0].timer = NULL;
+    finish(t);
+}
+
+static void no_target(struct shot *t, bool fails, const char *why)
+{
+    t->need = 1;
+    t->failed = fails;
+    t->local = !fails;
+    (void)snprintf(t->note, sizeof t->note, "%s: %s", t->check->host, why);
+    t->n = 1;
+    t->aims = mem_array(1, sizeof *t->aims);
+    t->aims[0].timer = loop_timer_start(t->owner->env.loop, 0, finish_later, t);
+}
+
+/* Every address of the host under the agent's limits. */
+static void aim_at_host(struct shot *t)
+{
+    const struct probe_limits *limits = t->owner->env.limits;
+    size_t n = 0, refused = 0;
+    struct err e = {ERR_NONE, ""};
+
+    for (size_t i = 0; i < t->nfound; i++) {
+        t->found[n] = t->found[i];
+        t->found[n].port = t->check->spec->port;
+        if (limits != NULL &&
+            probe_allowed(limits, &t->found[n], t->check->host, &e) != 0)
+            refused++;
+        else
+            n++;
+    }
+    if (n > 0)
+        aim_at(t, t->found, n);
+    else if (refused > 0)
+        no_target(t, false, e.msg);
+    else if (t->lookup_failed)
+        no_target(t, false, "its addresses could not be looked up");
+    else
+        no_target(t, true, "no such name, or no address");
+}
+
+static void on_addresses(void *arg, const struct resolver_answer *answer)
+{
+    struct shot *t = arg;
+    static const uint16_t types[] = {MESSAGE_A, MESSAGE_AAAA};
+
+    for (size_t i = 0; i < 2 && answer->outcome == RESOLVER_FOUND; i++) {
+        uint32_t ttl_s = 0;
+        size_t n =
+            message_addrs(answer->message, NULL, types[i], t->found + t->nfound,
+                          ADDRESSES_MAX - t->nfound, &ttl_s);
+
+        t->nfound +=
+            n < ADDRESSES_MAX - t->nfound ? n : ADDRESSES_MAX - t->nfound;
+    }
+    t->lookup_failed = t->lookup_failed || answer->outcome == RESOLVER_FAILED;
+    if (--t->lookups == 0)
+        aim_at_host(t);
+}
+
+void check_shot(struct check_shots *s, const struct check *c, check_shot_cb *cb,
+                void *arg)
+{
+    struct shot *t = mem_alloc(sizeof *t);
+
+    t->owner = s;
+    t->check = c;
+    t->cb = cb;
+    t->arg = arg;
+    t->need = c->need;
+    DL_APPEND(s->out, t);
+    if (c->host == NULL) {
+        aim_at(t, c->targets, c->ntargets);
+    } else if (s->env.resolver == NULL) {
+        no_target(t, false, "no resolver to look it up");
+    } else {
+        t->lookups = 2;
+        resolver_lookup(s->env.resolver, c->host, MESSAGE_A, false,
+                        on_addresses, t);
+        resolver_lookup(s->env.resolver, c->host, MESSAGE_AAAA, false,
+                        on_addresses, t);
+    }
+}

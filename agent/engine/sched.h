@@ -1,0 +1,75 @@
+#ifndef AGENT_ENGINE_SCHED_H
+#define AGENT_ENGINE_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/engine/health.h"
+
+/* When which probe starts. Pure: no clock, no I/O; times are milliseconds of
+ * any clock that does not go back, chance comes from a seed. The simulator
+ * and the service use the same.
+ *
+ * An entry is a check; entries with the same probe key are one group, which
+ * has one stream of probes: the earliest entry that is due starts the probe,
+ * and every entry that is due itself takes the result. An entry that agrees
+ * with its confirmed state is due a period after the start of the last probe
+ * whose result it took, less up to a tenth (jitter: never later than
+ * promised); one in transition is due retry_ms after that start, exactly.
+ *
+ * First starts are spread over the period, at most SCHED_FIRST_MS: nobody
+ * waits an hour for a first verdict. Where the period is longer, the first
+ * pause is any part of it, so that those that began together part.
+ * source: spec-language 5 */
+
+#define SCHED_FIRST_MS 10000
+
+struct sched;
+struct sched_group; /* one stream of probes */
+struct sched_entry; /* one check in it */
+
+struct sched_pace {
+    int64_t period_ms; /* accessPeriod, ≥ 1 */
+    int64_t retry_ms;  /* retryPeriod, ≥ 1 */
+};
+
+/* seed: the same seed and keys give the same times, in whatever order
+ * entries are added. */
+struct sched *sched_new(uint64_t seed) __attribute__((returns_nonnull));
+void sched_free(struct sched *s);
+
+/* probe_key is copied, arg borrowed. returns an entry that is valid until
+ * sched_remove. O(log n). */
+struct sched_entry *sched_add(struct sched *s, const char *probe_key,
+                              const struct sched_pace *pace, void *arg,
+                              int64_t now_ms) __attribute__((returns_nonnull));
+/* A result of a probe that is out is dropped when nobody waits for it. */
+void sched_remove(struct sched *s, struct sched_entry *e);
+size_t sched_groups(const struct sched *s);
+
+/* The group that is due first, of those whose probe is not out.
+ * returns NULL when there is none */
+struct sched_group *sched_next_due(const struct sched *s, int64_t *at_ms);
+/* One entry of the group, for what to probe. */
+void *sched_arg(const struct sched_group *g);
+
+/* Its probe starts now: the group is not due again before its result. */
+void sched_started(struct sched *s, struct sched_group *g, int64_t now_ms);
+
+/* Its result is there: take is called once for each entry that is due, and
+ * returns whether its pace is now the calm one (sched_is_calm). g is gone
+ * afterwards when its entries were removed meanwhile. */
+typedef bool sched_take(void *taker, void *arg);
+void sched_result(struct sched *s, struct sched_group *g, sched_take *take,
+                  void *taker);
+
+/* More results are wanted soon: due at retry_ms after its last start. */
+void sched_hurry(struct sched *s, struct sched_entry *e);
+
+/* The check is probed at its accessPeriod, not at its retryPeriod: it agrees
+ * with its confirmed state, or the agent itself cannot probe and nothing is
+ * in transition. */
+bool sched_is_calm(const struct health *h, enum health_result last);
+
+#endif

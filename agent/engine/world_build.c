@@ -1,0 +1,483 @@
+#include "agent/engine/world_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/engine/judge_text.h"
+
+/* From specs and state to a world. */
+
+struct build {
+    struct world *w;
+    const struct probe_limits *limits;
+    const struct world_events *ev;
+    bool every_view;
+    int64_t now_ms;
+    struct { /* check and spec that belong together */
+        size_t check, spec;
+    } * links;
+    size_t nlinks, cap_links;
+};
+
+bool world_is_local(const struct spec_check *c)
+{
+    return c->target.family == 0 && c->ntargets == 0 &&
+           c->kind != SPEC_CHECK_COMMAND;
+}
+
+/* --- checks -------------------------------------------------------------- */
+
+/* A refused target is never "down": the check is left out and what depends on
+ * it has no verdict. */
+static bool is_allowed(struct build *b, const struct spec *s,
+                       const struct spec_check *c,
+                       const struct spec_record *rec)
+{
+    const struct addr *at = world_is_local(c) ? &rec->addr : &c->target;
+    size_t n = c->ntargets > 0 ? c->ntargets : 1;
+    bool ok = true;
+    char *where;
+
+    if (b->limits == NULL || c->kind == SPEC_CHECK_COMMAND ||
+        (world_is_local(c) && rec->type == SPEC_CNAME))
+        return true;
+    where = mem_printf("_failover.%.*s %s%s", (int)strlen(s->owner) - 1,
+                       s->owner, world_is_local(c) ? rec->pointer : c->pointer,
+                       world_is_local(c) ? "/data" : "");
+    for (size_t i = 0; i < n; i++) {
+        const struct addr *a = c->ntargets > 0 ? &c->targets[i] : at;
+        struct err e;
+
+        if (probe_allowed(b->limits, a, where, &e) == 0)
+            continue;
+        ok = false;
+        b->ev->refused(b->ev->arg, where, &e);
+    }
+    free(where);
+    return ok;
+}
+
+static void note_link(struct build *b, size_t check, size_t spec)
+{
+    b->links = mem_grow(b->links, &b->cap_links, b->nlinks, sizeof *b->links);
+    b->links[b->nlinks].check = check;
+    b->links[b->nlinks++].spec = spec;
+}
+
+static void need_check(struct build *b, size_t spec, size_t check,
+                       const struct spec_record *rec, long place)
+{
+    struct world_spec *ws = &b->w->specs[spec];
+    const struct spec_check *c = &ws->spec->checks[check];
+    bool local = world_is_local(c);
+    size_t n = local ? ws->nrecords : 1, at = local ? (size_t)place : 0;
+
+    if (local && rec == NULL)
+        return;
+    if (ws->leaves[check] == NULL)
+        ws->leaves[check] =
+            arena_array(b->w->arena, n, sizeof *ws->leaves[check]);
+    if (ws->leaves[check][at] != NULL || !is_allowed(b, ws->spec, c, rec))
+        return;
+    ws->leaves[check][at] = checks_add(b->w->checks, c, rec, b->now_ms);
+    note_link(b, ws->leaves[check][at]->id, spec);
+}
+
+static void need_cond(struct build *b, size_t spec, const struct spec_cond *c,
+                      const struct spec_record *rec, long place)
+{
+    const struct spec *s = b->w->specs[spec].spec;
+
+    switch (c->kind) {
+    case SPEC_COND_CHECK:
+        need_check(b, spec, c->ref, rec, place);
+        break;
+    case SPEC_COND_SCENARIO:
+        need_cond(b, spec, &s->scenarios[c->ref].cond, rec, place);
+        break;
+    case SPEC_COND_ALL:
+    case SPEC_COND_ANY:
+    case SPEC_COND_NEED:
+        for (size_t i = 0; i < c->n; i++)
+            need_cond(b, spec, &c->of[i], rec, place);
+        break;
+    case SPEC_COND_DC:
+    case SPEC_COND_DC_STATE:
+    case SPEC_COND_DIMENSION:
+    case SPEC_COND_MAINTENANCE:
+        break;
+    }
+}
+
+static void need_record(struct build *b, size_t spec,
+                        const struct spec_record *rec, long place)
+{
+    const struct spec *s = b->w->specs[spec].spec;
+
+    for (size_t i = 0; i < rec->nchecks; i++)
+        need_check(b, spec, rec->checks[i], rec, place);
+    if (rec->when != NULL)
+        need_cond(b, spec, rec->when, rec, place);
+    if (rec->dr_cond != NULL)
+        need_cond(b, spec, rec->dr_cond, rec, place);
+    if (rec->dc >= 0 && s->dcs[rec->dc].fresh != NULL)
+        need_cond(b, spec, s->dcs[rec->dc].fresh, rec, place);
+}
+
+static void need_dcs(struct build *b, size_t spec)
+{
+    const struct spec *s = b->w->specs[spec].spec;
+
+    for (size_t i = 0; i < s->ndcs; i++)
+        for (int d = 0; d < SPEC_NDIMENSIONS; d++)
+            for (size_t k = 0; k < s->dcs[i].dims[d].n; k++)
+                need_check(b, spec, s->dcs[i].dims[d].checks[k], NULL, -1);
+}
+
+/* --- specs ---------------------------------------------------------------- */
+
+static void build_spec(struct build *b, size_t i, const struct spec *s)
+{
+    struct world *w = b->w;
+    struct world_spec *ws = &w->specs[i];
+
+    ws->spec = s;
+    ws->nrecords = judge_nrecords(s);
+    ws->dcs = arena_array(w->arena, s->ndcs, sizeof *ws->dcs);
+    ws->records = arena_array(w->arena, ws->nrecords, sizeof *ws->records);
+    ws->published = arena_array(w->arena, ws->nrecords, sizeof *ws->published);
+    ws->values = arena_array(w->arena, ws->nrecords, sizeof *ws->values);
+    ws->leaves = arena_array(w->arena, s->nchecks, sizeof *ws->leaves);
+    ws->row = state_judge_get(w->state, w->zone, s->owner);
+    judge_memory_init(&ws->memory, s);
+    judge_text_read(ws->row, s, &ws->memory);
+    world_touch_spec(w, i);
+    need_dcs(b, i);
+}
+
+/* --- sets ----------------------------------------------------------------- */
+
+/* "A", or "A eu" in a view: sets of one name and type are told apart. */
+static const char *type_text(struct arena *a, const struct spec_set *set)
+{
+    if (set->view == NULL)
+        return spec_type_name(set->type);
+    return arena_printf(a, "%s %s", spec_type_name(set->type), set->view);
+}
+
+/* What is remembered of a set and no longer in its spec. */
+struct dropped {
+    const char **data;
+    size_t n, cap;
+};
+
+static struct plan_value *add_value(struct world *w, struct world_set *set,
+                                    const char *data)
+{
+    struct plan_set *ps = set->plan;
+    struct plan_value *pv = &ps->values[ps->nvalues];
+    struct world_value *wv = &set->values[ps->nvalues];
+
+    for (size_t k = 0; k < ps->nvalues && pv->twin == 0; k++)
+        if (strcmp(ps->values[k].data, data) == 0)
+            pv->twin = k + 1;
+    ps->nvalues++;
+    wv->row =
+        state_value_get(w->state, w->zone, ps->name, set->type_text, data);
+    wv->plan = pv;
+    wv->place = -1;
+    pv->memory = &wv->row->memory;
+    pv->data = data;
+    pv->ttl_s = -1;
+    pv->published = pv->memory->expected; /* until somebody looks */
+    return pv;
+}
+
+static void add_record(struct build *b, struct world_set *set,
+                       const struct spec_record *rec, long place)
+{
+    struct world_spec *ws = &b->w->specs[set->spec];
+    struct world_value *wv = &set->values[set->plan->nvalues];
+    struct plan_value *pv = add_value(b->w, set, rec->data);
+
+    wv->record = rec;
+    wv->place = place;
+    ws->values[place] = wv;
+    pv->fallback = rec->fallback;
+    pv->ttl_s = set->claim->set->ttl_s;
+    pv->class = rec->dr ? DECIDE_DR : DECIDE_NORMAL;
+    pv->dr_if_no_records = rec->dr_if_no_records;
+    pv->return_after_ms = rec->return_after_ms;
+    pv->return_manual = rec->return_manual;
+    need_record(b, set->spec, rec, place);
+}
+
+/* Where the set's records begin in its spec's judge order. */
+static long first_place(const struct spec *s, const struct spec_set *set)
+{
+    long n = 0;
+
+    for (const struct spec_set *p = s->sets; p != set; p++)
+        n += (long)(p->nrecords + p->nfallback);
+    return n;
+}
+
+/* Specs by where they are, to find their numbers. */
+struct numbered {
+    const struct spec *spec;
+    size_t number;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+
+    return x->spec < y->spec ? -1 : x->spec > y->spec;
+}
+
+/* out: of each set its spec, of each spec its sets */
+static void number_sets(struct world *w)
+{
+    struct numbered *all = mem_array(w->nspecs, sizeof *all);
+
+    for (size_t i = 0; i < w->nspecs; i++) {
+        all[i].spec = w->specs[i].spec;
+        all[i].number = i;
+    }
+    qsort(all, w->nspecs, sizeof *all, by_place);
+    for (size_t i = 0; i < w->nclaims; i++) {
+        const struct numbered key = {w->claims[i].spec, 0};
+        const struct numbered *at =
+            bsearch(&key, all, w->nspecs, sizeof *all, by_place);
+
+        w->sets[i].spec = at->number;
+        w->specs[at->number].nsets++;
+    }
+    for (size_t i = 0; i < w->nspecs; i++) {
+        w->specs[i].sets =
+            arena_array(w->arena, w->specs[i].nsets, sizeof(size_t));
+        w->specs[i].nsets = 0;
+    }
+    for (size_t i = 0; i < w->nclaims; i++) {
+        struct world_spec *ws = &w->specs[w->sets[i].spec];
+
+        ws->sets[ws->nsets++] = i;
+    }
+    free(all);
+}
+
+static void build_set(struct build *b, size_t i, const struct dropped *dropped)
+{
+    struct world *w = b->w;
+    const struct spec_claim *claim = &w->claims[i];
+    const struct spec_set *set = claim->set;
+    struct plan_set *ps = &w->plan.sets[i];
+    struct world_set *ws = &w->sets[i];
+    size_t n = set->nrecords + set->nfallback + dropped->n;
+    long place = first_place(claim->spec, set);
+
+    ws->claim = claim;
+    ws->plan = ps;
+    ws->values = arena_array(w->arena, n, sizeof *ws->values);
+    ws->type_text = type_text(w->arena, set);
+    ws->row = state_set_get(w->state, w->zone, set->name, ws->type_text);
+    ps->view = set->view;
+    ps->unmapped = set->view != NULL && !b->every_view;
+    ps->name = set->name;
+    ps->type = set->type;
+    ps->order = set->order;
+    ps->take = set->take;
+    ps->all_down = set->all_down;
+    ps->damping = set->damping;
+    ps->values = arena_array(w->arena, n, sizeof *ps->values);
+    ps->memory = &ws->row->memory;
+    for (size_t k = 0; k < set->nrecords; k++)
+        add_record(b, ws, &set->records[k], place++);
+    for (size_t k = 0; k < set->nfallback; k++)
+        add_record(b, ws, &set->fallback[k], place++);
+    for (size_t k = 0; k < dropped->n; k++)
+        add_value(w, ws, dropped->data[k])->dropped = true;
+}
+
+/* --- what left the specs ----------------------------------------------------
+ */
+
+static bool is_in_set(const struct spec_set *set, const char *data)
+{
+    for (size_t i = 0; i < set->nrecords; i++)
+        if (strcmp(set->records[i].data, data) == 0)
+            return true;
+    for (size_t i = 0; i < set->nfallback; i++)
+        if (strcmp(set->fallback[i].data, data) == 0)
+            return true;
+    return false;
+}
+
+/* "name|type|data" behind the zone, taken apart in place. */
+static bool split(char *text, const char **name, const char **type,
+                  const char **data)
+{
+    char *t = strchr(text, '|'), *d = t != NULL ? strchr(t + 1, '|') : NULL;
+
+    if (d == NULL)
+        return false;
+    *t = *d = '\0';
+    *name = text;
+    *type = t + 1;
+    *data = d + 1;
+    return true;
+}
+
+static int compare_type(const char *type, const struct spec_set *set)
+{
+    const char *have = spec_type_name(set->type);
+    size_t n = strcspn(type, " ");
+    int c = strncmp(type, have, n);
+
+    if (c == 0)
+        c = (int)(have[n] == '\0') - 1;
+    if (c != 0)
+        return c;
+    return strcmp(type[n] == ' ' ? type + n + 1 : "",
+                  set->view != NULL ? set->view : "");
+}
+
+static long find_claim(const struct world *w, const char *name,
+                       const char *type)
+{
+    for (size_t lo = 0, hi = w->nclaims; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+        const struct spec_set *set = w->claims[mid].set;
+        int c = name_compare(name, set->name);
+
+        if (c == 0)
+            c = compare_type(type, set);
+        if (c == 0)
+            return (long)mid;
+        if (c < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return -1;
+}
+
+static void sort_one(struct build *b, const struct state_value *row,
+                     char *behind_zone, struct dropped *dropped)
+{
+    struct world *w = b->w;
+    const char *name, *type, *data;
+    struct dropped *d;
+    long at;
+
+    if (!split(behind_zone, &name, &type, &data))
+        return;
+    at = find_claim(w, name, type);
+    if (at >= 0 && is_in_set(w->claims[at].set, data))
+        return;
+    if (row->memory.withdrawn)
+        b->ev->opted_out(b->ev->arg, name, data);
+    if (at < 0 || !row->memory.created)
+        return;
+    d = &dropped[at];
+    d->data = mem_grow(d->data, &d->cap, d->n, sizeof *d->data);
+    d->data[d->n++] = arena_strdup(w->arena, data);
+}
+
+static void sort_remembered(struct build *b, struct dropped *dropped)
+{
+    const char *zone = b->w->zone;
+    size_t n = strlen(zone);
+    struct state_value *row;
+
+    for (row = state_values(b->w->state); row != NULL; row = row->hh.next) {
+        char *rest;
+
+        if (strncmp(row->key, zone, n) != 0 || row->key[n] != '|')
+            continue;
+        rest = mem_strdup(row->key + n + 1);
+        sort_one(b, row, rest, dropped);
+        free(rest);
+    }
+}
+
+/* --- dependents
+ * --------------------------------------------------------------- */
+
+static void build_dependents(struct build *b)
+{
+    struct world *w = b->w;
+    size_t n = checks_count(w->checks), *at;
+
+    w->nchecks = n;
+    w->first = arena_array(w->arena, n + 1, sizeof *w->first);
+    w->dependents = arena_array(w->arena, b->nlinks, sizeof *w->dependents);
+    for (size_t i = 0; i < b->nlinks; i++)
+        w->first[b->links[i].check + 1]++;
+    for (size_t i = 0; i < n; i++)
+        w->first[i + 1] += w->first[i];
+    at = mem_array(n + 1, sizeof *at);
+    memcpy(at, w->first, (n + 1) * sizeof *at);
+    for (size_t i = 0; i < b->nlinks; i++)
+        w->dependents[at[b->links[i].check]++] = b->links[i].spec;
+    free(at);
+}
+
+/* --- the whole
+ * -------------------------------------------------------------------- */
+
+static void resolve_claims(struct build *b, const struct spec *const *specs,
+                           size_t n)
+{
+    struct spec_note *notes = NULL;
+    size_t nnotes = 0;
+
+    spec_authority(specs, n, b->w->arena, &b->w->claims, &b->w->nclaims, &notes,
+                   &nnotes);
+    for (size_t i = 0; i < nnotes; i++)
+        b->ev->conflict(b->ev->arg, notes[i].text);
+    free(notes);
+}
+
+struct world *world_new(struct arena *arena, const char *zone,
+                        const struct spec *const *specs, size_t nspecs,
+                        struct state *state, struct checks *checks,
+                        const struct probe_limits *limits, const char *agent_dc,
+                        int64_t now_ms, const struct world_events *ev)
+{
+    struct world *w = arena_alloc(arena, sizeof *w);
+    struct build b = {.w = w,
+                      .limits = limits,
+                      .ev = ev,
+                      .every_view = limits == NULL,
+                      .now_ms = now_ms};
+    struct dropped *dropped;
+
+    w->zone = zone;
+    w->agent_dc = agent_dc;
+    w->state = state;
+    w->checks = checks;
+    w->arena = arena;
+    w->nspecs = nspecs;
+    w->specs = arena_array(arena, nspecs, sizeof *w->specs);
+    w->dirty = arena_array(arena, nspecs, sizeof *w->dirty);
+    for (size_t i = 0; i < nspecs; i++)
+        build_spec(&b, i, specs[i]);
+    resolve_claims(&b, specs, nspecs);
+    w->plan.max_change_pct = 50;
+    w->plan.nsets = w->nclaims;
+    w->plan.sets = arena_array(arena, w->nclaims, sizeof *w->plan.sets);
+    w->sets = arena_array(arena, w->nclaims, sizeof *w->sets);
+    w->judged = arena_array(arena, w->nclaims, sizeof *w->judged);
+    number_sets(w);
+    dropped = mem_array(w->nclaims, sizeof *dropped);
+    sort_remembered(&b, dropped);
+    for (size_t i = 0; i < w->nclaims; i++) {
+        build_set(&b, i, &dropped[i]);
+        free(dropped[i].data);
+    }
+    free(dropped);
+    build_dependents(&b);
+    free(b.links);
+    return w;
+}

@@ -1,0 +1,600 @@
+#include "tests/unit/probe_targets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/base/clock.h"
+#include "agent/engine/check_run.h"
+
+/* Probing within a round, with real probes of loopback targets. */
+
+struct world {
+    struct loop *loop;
+    struct probes *probes;
+    struct state *state;
+    struct checks *checks;
+    struct check_run *run; /* NULL: not begun */
+    size_t told;
+    struct spec_check specs[8];
+    size_t nspecs;
+};
+
+static void world_init_at_most(struct world *w, size_t in_flight)
+{
+    struct err e;
+
+    memset(w, 0, sizeof *w);
+    w->loop = loop_new();
+    assert_int_equal(probes_new(w->loop, in_flight, &w->probes, &e), 0);
+    assert_int_equal(state_open(NULL, false, &w->state, &e), 0);
+    w->checks = checks_new(w->state);
+}
+
+static void world_init(struct world *w)
+{
+    world_init_at_most(w, 0);
+}
+
+static void world_fini(struct world *w)
+{
+    check_run_free(w->run);
+    probes_free(w->probes);
+    checks_free(w->checks);
+    loop_free(w->loop);
+    state_close(w->state);
+}
+
+static struct spec_check spec_of(uint16_t port, uint32_t need)
+{
+    struct spec_check c;
+
+    memset(&c, 0, sizeof c);
+    c.kind = SPEC_CHECK_TCP;
+    c.port = port;
+    c.timeout_ms = 2000;
+    c.access_period_ms = 10000;
+    c.retry_period_ms = 100;
+    c.required_success = c.required_failure = need;
+    c.pointer = "/records/0/check";
+    return c;
+}
+
+/* A check of a record with that address. The registry borrows its spec. */
+static struct check *add_spec(struct world *w, struct spec_check c,
+                              const struct addr *at)
+{
+    struct spec_record rec;
+
+    memset(&rec, 0, sizeof rec);
+    rec.addr = *at;
+    assert_true(w->nspecs < sizeof w->specs / sizeof w->specs[0]);
+    w->specs[w->nspecs] = c;
+    return checks_add(w->checks, &w->specs[w->nspecs++], &rec, state_now_ms());
+}
+
+static struct check *add(struct world *w, const struct addr *at, uint32_t need)
+{
+    return add_spec(w, spec_of(at->port, need), at);
+}
+
+/* done never exceeds all, and does not fall. */
+static void on_progress(void *arg, size_t done, size_t all)
+{
+    struct world *w = arg;
+
+    assert_true(done <= all);
+    assert_true(done >= w->told);
+    w->told = done;
+}
+
+static struct check_run *running(struct world *w)
+{
+    const struct check_run_env env = {w->loop, w->probes, NULL, NULL};
+
+    w->run = w->run != NULL ? w->run : check_run_new(&env, w->checks);
+    return w->run;
+}
+
+/* returns how long it took, in milliseconds */
+static int64_t run(struct world *w, int64_t limit_ms)
+{
+    int64_t start_ms = clock_mono_ms();
+
+    w->told = 0;
+    check_run_go(running(w), start_ms + limit_ms, on_progress, w);
+    return clock_mono_ms() - start_ms;
+}
+
+/* Lets the loop run on, as the later stages of a round do. */
+static void idle(struct world *w, int64_t ms)
+{
+    const bool never = false;
+
+    assert_false(loop_wait(w->loop, &never, clock_mono_ms() + ms));
+}
+
+static void unhang(int fd, const int fill[2])
+{
+    (void)close(fd);
+    (void)close(fill[0]);
+    (void)close(fill[1]);
+}
+
+/* Times on a busy machine: never less, and not absurdly more. */
+static void expect_ms(int64_t took_ms, int64_t least_ms, int64_t most_ms)
+{
+    if (took_ms < least_ms || took_ms > most_ms)
+        fail_msg("took %lld ms, wanted %lld to %lld", (long long)took_ms,
+                 (long long)least_ms, (long long)most_ms);
+}
+
+static void expect_of(struct world *w, const struct check *k,
+                      enum health_state state, uint32_t results)
+{
+    const struct check_run_result *res = check_run_of(running(w), k);
+
+    if (k->row->health.state != state || res->results != results)
+        fail_msg("%s: %s after %u results (%s), wanted %s after %u", k->key,
+                 health_state_name(k->row->health.state), res->results,
+                 k->row->note != NULL ? k->row->note : "",
+                 health_state_name(state), results);
+}
+
+/* --- shared ----------------------------------------------------------------
+ */
+
+/* Thresholds are a check's own, the probes are shared: one target address
+ * would have to wait 100 ms for each further probe. */
+static void test_probes_are_shared(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct check *k[4];
+    int fd = target_bind("127.0.0.1", &at);
+
+    (void)state;
+    world_init(&w);
+    for (uint32_t i = 0; i < 4; i++)
+        k[i] = add(&w, &at, i + 1);
+    expect_ms(run(&w, 5000), 300, 390);
+    for (uint32_t i = 0; i < 4; i++)
+        expect_of(&w, k[i], HEALTH_DOWN, i + 1);
+    world_fini(&w);
+    (void)close(fd);
+}
+
+/* --- to the verdict --------------------------------------------------------
+ */
+
+static void test_until_the_threshold(void **state)
+{
+    struct world w;
+    struct addr up, down;
+    struct check *ku, *kd;
+    int fd = target_listen("127.0.0.1", &up);
+    int fd2 = target_bind("127.0.0.2", &down);
+
+    (void)state;
+    world_init(&w);
+    ku = add(&w, &up, 2);
+    kd = add(&w, &down, 4);
+    expect_ms(run(&w, 5000), 300, 900);
+    expect_of(&w, ku, HEALTH_UP, 2);
+    expect_of(&w, kd, HEALTH_DOWN, 4);
+    assert_true(ku->row->health.ever_up);
+    assert_false(kd->row->health.ever_up);
+    assert_non_null(strstr(kd->row->note, "refused"));
+    assert_true(checks_any_up(w.checks));
+    world_fini(&w);
+    (void)close(fd);
+    (void)close(fd2);
+}
+
+/* What agrees with its state needs one result; what does not is looked at
+ * until it is sure. */
+static void test_known_states(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct check *k;
+    int fd = target_listen("127.0.0.1", &at);
+
+    (void)state;
+    world_init(&w);
+    k = add(&w, &at, 3);
+    k->row->health = (struct health){.state = HEALTH_UP,
+                                     .ever_up = true,
+                                     .last_ok = false,
+                                     .streak = 2,
+                                     .last_ms = state_now_ms()};
+    expect_ms(run(&w, 5000), 0, 90);
+    expect_of(&w, k, HEALTH_UP, 1);
+    assert_int_equal(k->row->health.streak, 1);
+    (void)close(fd);
+    world_fini(&w);
+
+    world_init(&w);
+    k = add(&w, &at, 3);
+    k->row->health = (struct health){.state = HEALTH_UP,
+                                     .ever_up = true,
+                                     .last_ok = false,
+                                     .streak = 1,
+                                     .last_ms = state_now_ms()};
+    expect_ms(run(&w, 5000), 100, 400);
+    expect_of(&w, k, HEALTH_DOWN, 2); /* the failure of the last run counts */
+    assert_false(checks_any_up(w.checks));
+    world_fini(&w);
+}
+
+static void test_want_streak(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct check *k;
+    int fd = target_bind("127.0.0.1", &at);
+
+    (void)state;
+    world_init(&w);
+    k = add(&w, &at, 2);
+    (void)run(&w, 5000);
+    expect_of(&w, k, HEALTH_DOWN, 2);
+    (void)run(&w, 5000);
+    expect_of(&w, k, HEALTH_DOWN, 2); /* nothing is open */
+    check_run_of(running(&w), k)->want_streak = 5;
+    expect_ms(run(&w, 5000), 200, 700);
+    expect_of(&w, k, HEALTH_DOWN, 5);
+    world_fini(&w);
+    (void)close(fd);
+}
+
+static void test_nothing_to_do(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    expect_ms(run(&w, 5000), 0, 90);
+    assert_false(checks_any_up(w.checks));
+    world_fini(&w);
+}
+
+/* --- timeouts --------------------------------------------------------------
+ */
+
+static int64_t hang(bool repeat, enum health_state before, uint32_t results)
+{
+    struct world w;
+    struct addr at;
+    struct spec_check c;
+    struct check *k;
+    int fill[2], fd = target_hang(&at, fill);
+    int64_t took_ms;
+
+    world_init(&w);
+    c = spec_of(at.port, 1);
+    c.timeout_ms = 200;
+    c.repeat_timeout = repeat;
+    k = add_spec(&w, c, &at);
+    if (before != HEALTH_UNKNOWN)
+        k->row->health = (struct health){before, true, before == HEALTH_UP,
+                                         1,      1,    state_now_ms()};
+    took_ms = run(&w, 5000);
+    expect_of(&w, k, HEALTH_DOWN, results);
+    assert_non_null(strstr(k->row->note, "timeout"));
+    world_fini(&w);
+    unhang(fd, fill);
+    return took_ms;
+}
+
+/* One lost SYN is no outage: a timeout of what is not down is repeated at
+ * once, and only then counts, once. */
+static void test_repeated_timeout(void **state)
+{
+    (void)state;
+    expect_ms(hang(true, HEALTH_UNKNOWN, 1), 400, 590);
+    expect_ms(hang(true, HEALTH_UP, 1), 400, 590);
+    expect_ms(hang(true, HEALTH_DOWN, 1), 200, 390);
+    expect_ms(hang(false, HEALTH_UP, 1), 200, 390);
+}
+
+static void test_refusal_is_not_repeated(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct spec_check c;
+    struct check *k;
+    int fd = target_bind("127.0.0.1", &at);
+
+    (void)state;
+    world_init(&w);
+    c = spec_of(at.port, 1);
+    c.repeat_timeout = true;
+    k = add_spec(&w, c, &at);
+    expect_ms(run(&w, 5000), 0, 90);
+    expect_of(&w, k, HEALTH_DOWN, 1);
+    world_fini(&w);
+    (void)close(fd);
+}
+
+/* --- local, deadline, gap --------------------------------------------------
+ */
+
+/* What the agent cannot probe keeps its state; it is tried three times. */
+static void test_local(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct check *k;
+
+    (void)state;
+    world_init(&w);
+    assert_int_equal(addr_parse("255.255.255.255", &at), 0);
+    at.port = 9;
+    k = add(&w, &at, 1);
+    k->row->health =
+        (struct health){HEALTH_UP, true, true, 1, 1, state_now_ms()};
+    (void)run(&w, 5000);
+    if (strstr(k->row->note, "not probed") == NULL) {
+        world_fini(&w);
+        print_message("this machine has a way to 255.255.255.255\n");
+        skip();
+    }
+    expect_of(&w, k, HEALTH_UP, 0);
+    assert_int_equal(check_run_of(w.run, k)->locals, CHECK_RUN_LOCAL_TRIES);
+    assert_non_null(strstr(k->row->note, "not probed"));
+    world_fini(&w);
+}
+
+static void test_deadline(void **state)
+{
+    struct world w;
+    struct addr at, hanging;
+    struct spec_check c;
+    struct check *k, *h;
+    int fill[2], fd = target_bind("127.0.0.2", &at);
+    int fd2 = target_hang(&hanging, fill);
+    uint32_t seen;
+
+    (void)state;
+    world_init(&w);
+    c = spec_of(at.port, 9);
+    c.retry_period_ms = 200;
+    k = add_spec(&w, c, &at);
+    c = spec_of(hanging.port, 1);
+    c.timeout_ms = 900;
+    h = add_spec(&w, c, &hanging);
+    expect_ms(run(&w, 500), 500, 700);
+    seen = check_run_of(w.run, k)->results;
+    assert_in_range(seen, 2, 3);
+    expect_of(&w, k, HEALTH_UNKNOWN, seen);
+    assert_int_equal(k->row->health.streak, seen);
+    expect_of(&w, h, HEALTH_UNKNOWN, 0);
+    /* Nothing new is started; what was out still counts. */
+    idle(&w, 600);
+    expect_of(&w, k, HEALTH_UNKNOWN, seen);
+    expect_of(&w, h, HEALTH_DOWN, 1);
+    /* Called again, it goes on where it was. */
+    (void)run(&w, 5000);
+    expect_of(&w, k, HEALTH_DOWN, 9);
+    world_fini(&w);
+    (void)close(fd);
+    unhang(fd2, fill);
+}
+
+/* A second run while the first one's probes are still out. */
+static void test_run_again(void **state)
+{
+    struct world w;
+    struct addr at[4];
+    struct spec_check c;
+    int fill[4][2], fd[4];
+
+    (void)state;
+    world_init(&w);
+    for (int i = 0; i < 4; i++) {
+        fd[i] = target_hang(&at[i], fill[i]);
+        c = spec_of(at[i].port, 1);
+        c.timeout_ms = 600;
+        (void)add_spec(&w, c, &at[i]);
+    }
+    (void)run(&w, 250);
+    expect_ms(run(&w, 5000), 300, 1200);
+    for (size_t i = 0; i < 4; i++) {
+        expect_of(&w, checks_at(w.checks, i), HEALTH_DOWN, 1);
+        (void)close(fd[i]);
+        (void)close(fill[i][0]);
+        (void)close(fill[i][1]);
+    }
+    world_fini(&w);
+}
+
+/* Ended while probes are out. */
+static void test_end_with_probes_out(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct spec_check c;
+    int fill[2], fd = target_hang(&at, fill);
+
+    (void)state;
+    world_init(&w);
+    c = spec_of(at.port, 1);
+    c.timeout_ms = 300;
+    (void)add_spec(&w, c, &at);
+    (void)run(&w, 100);
+    assert_int_equal(probes_in_flight(w.probes), 1);
+    expect_of(&w, checks_at(w.checks, 0), HEALTH_UNKNOWN, 0);
+    world_fini(&w); /* the sanitizers see what is left */
+    unhang(fd, fill);
+}
+
+/* `need` of several targets; one probe of each. */
+static void test_several_targets(void **state)
+{
+    struct world w;
+    struct addr targets[3];
+    struct check *k[3];
+    int fd[3];
+
+    (void)state;
+    world_init(&w);
+    fd[0] = target_listen("127.0.0.1", &targets[0]);
+    fd[1] = target_listen("127.0.0.2", &targets[1]);
+    fd[2] = target_bind("127.0.0.3", &targets[2]);
+    for (uint32_t need = 1; need <= 3; need++) {
+        struct spec_check c = spec_of(0, 2);
+
+        c.targets = targets;
+        c.ntargets = 3;
+        c.need = need;
+        k[need - 1] = add_spec(&w, c, &targets[0]);
+    }
+    (void)run(&w, 5000);
+    expect_of(&w, k[0], HEALTH_UP, 2);
+    expect_of(&w, k[1], HEALTH_UP, 2);
+    expect_of(&w, k[2], HEALTH_DOWN, 2);
+    world_fini(&w);
+    for (size_t i = 0; i < 3; i++)
+        (void)close(fd[i]);
+}
+
+/* A kind that this version cannot probe: no verdict, and said so. */
+static void test_unknown_kind(void **state)
+{
+    struct world w;
+    struct addr at;
+    struct spec_check c;
+    struct check *k;
+
+    (void)state;
+    world_init(&w);
+    assert_int_equal(addr_parse("127.0.0.1", &at), 0);
+    c = spec_of(0, 1);
+    c.kind = SPEC_CHECK_COMMAND;
+    c.command = "x";
+    assert_false(check_run_knows(c.kind));
+    k = add_spec(&w, c, &at);
+    expect_ms(run(&w, 5000), 0, 90);
+    expect_of(&w, k, HEALTH_UNKNOWN, 0);
+    assert_non_null(strstr(k->row->note, "is not probed by this version"));
+    world_fini(&w);
+}
+
+/* One address at most once in 100 ms, several at once. */
+static void test_address_gap(void **state)
+{
+    static const char *const hosts[] = {"127.0.0.1", "127.0.0.1", "127.0.0.1",
+                                        "127.0.0.1", "127.0.0.4", "127.0.0.5"};
+    struct world w;
+    struct addr at;
+    int fd[6];
+
+    (void)state;
+    for (int same = 1; same >= 0; same--) {
+        world_init(&w);
+        for (size_t i = 0; i < 6; i++) {
+            char host[16];
+
+            (void)snprintf(host, sizeof host, "127.0.0.%d", 10 + (int)i);
+            fd[i] = target_bind(same == 1 ? hosts[i] : host, &at);
+            (void)add(&w, &at, 1);
+        }
+        if (same == 1)
+            expect_ms(run(&w, 5000), 300, 600);
+        else
+            expect_ms(run(&w, 5000), 0, 90);
+        for (size_t i = 0; i < 6; i++) {
+            expect_of(&w, checks_at(w.checks, i), HEALTH_DOWN, 1);
+            (void)close(fd[i]);
+        }
+        world_fini(&w);
+    }
+}
+
+/* --- anchors ---------------------------------------------------------------
+ */
+
+static bool ask(struct world *w, const struct addr *a, size_t n)
+{
+    bool answer =
+        check_run_anchors(w->loop, w->probes, a, n, clock_mono_ms() + 5000);
+
+    /* Nothing is left behind that would write to a frame that is gone. */
+    assert_int_equal(probes_in_flight(w->probes), 0);
+    assert_int_equal(probes_waiting(w->probes), 0);
+    return answer;
+}
+
+static void test_anchors(void **state)
+{
+    struct world w;
+    struct addr up, refuses, hangs, a[3];
+    int fill[2], fd = target_listen("127.0.0.1", &up);
+    int fd2 = target_bind("127.0.0.1", &refuses);
+    int fd3 = target_hang(&hangs, fill);
+
+    (void)state;
+    world_init(&w);
+    a[0] = a[1] = refuses;
+    assert_true(ask(&w, a, 2)); /* that too came over the network */
+    a[0] = a[1] = up;
+    assert_true(ask(&w, a, 2));
+    world_fini(&w);
+    /* One after the other: two answers, while the third is awaited. */
+    world_init_at_most(&w, 1);
+    a[0] = up;
+    a[1] = refuses;
+    a[2] = hangs;
+    assert_true(ask(&w, a, 3));
+    world_fini(&w);
+    (void)close(fd);
+    (void)close(fd2);
+    unhang(fd3, fill);
+}
+
+/* Each is tried twice. */
+static void test_no_anchor_answers(void **state)
+{
+    struct world w;
+    struct addr a[2];
+    int fill[2][2], fd[2];
+    int64_t start_ms;
+
+    (void)state;
+    world_init(&w);
+    for (int i = 0; i < 2; i++)
+        fd[i] = target_hang(&a[i], fill[i]);
+    start_ms = clock_mono_ms();
+    assert_false(ask(&w, a, 2));
+    expect_ms(clock_mono_ms() - start_ms, 4000, 5500);
+    world_fini(&w);
+    for (int i = 0; i < 2; i++) {
+        (void)close(fd[i]);
+        (void)close(fill[i][0]);
+        (void)close(fill[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_probes_are_shared),
+        cmocka_unit_test(test_until_the_threshold),
+        cmocka_unit_test(test_known_states),
+        cmocka_unit_test(test_want_streak),
+        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_repeated_timeout),
+        cmocka_unit_test(test_refusal_is_not_repeated),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_run_again),
+        cmocka_unit_test(test_end_with_probes_out),
+        cmocka_unit_test(test_several_targets),
+        cmocka_unit_test(test_unknown_kind),
+        cmocka_unit_test(test_address_gap),
+        cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_no_anchor_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
