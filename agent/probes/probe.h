@@ -172,7 +172,7 @@ struct probe_hooks {
     /* Whether this machine's wall clock is right; NULL: what the system says
      * (adjtimex). */
     bool (*clock_ok)(void *arg);
-    /* Every so-manieth TLS handshake with a target is a full one, which shows
+    /* Every n-th TLS handshake with a target is a full one, which shows
      * the certificate; the others resume a session. 0: 10; 1: all. */
     uint32_t tls_full_every;
     /* PEM file of the authorities to trust; NULL: the system's. */

@@ -19,7 +19,7 @@ struct session {
 
 struct tls {
     SSL_CTX *ctx;
-    struct session *sessions; /* by key, oldest first */
+    struct session *sessions; /* by key */
     bool trusts;
 };
 
@@ -49,7 +49,7 @@ void tls_forget(struct tls_peer *p)
         session_drop(p->tls, s);
 }
 
-/* Takes p->fresh. */
+/* Takes p->fresh where there is room. */
 static void session_keep(struct tls_peer *p)
 {
     struct tls *t = p->tls;
@@ -58,8 +58,10 @@ static void session_keep(struct tls_peer *p)
     if (s != NULL) {
         SSL_SESSION_free(s->session);
     } else {
+        /* Those that are there serve; each makes room at its full
+         * handshake. */
         if (HASH_COUNT(t->sessions) >= TLS_SESSIONS_MAX)
-            session_drop(t, t->sessions);
+            return;
         s = mem_alloc(sizeof *s + p->key_len);
         memcpy(s->key, p->key, p->key_len);
         HASH_ADD(hh, t->sessions, key, p->key_len, s);
@@ -216,7 +218,8 @@ int tls_begin(struct probe_env *env, struct tls_peer *p, int fd,
                           name != NULL ? name : "none");
         return -1;
     }
-    make_key(p, name, verify, alpn, to);
+    if (full_every(env) > 1)
+        make_key(p, name, verify, alpn, to);
     s = p->key_len > 0 ? session_find(t, p) : NULL;
     if (s == NULL)
         return 0;

@@ -10,13 +10,13 @@
 
 /* TLS of the probes: one context for all, verification, and the sessions of
  * earlier probes. A resumed handshake costs a third of a full one but shows
- * no certificate, so every so-manieth (probe_hooks) probe of a target is a full
+ * no certificate, so every n-th (probe_hooks) probe of a target is a full
  * one.
  */
 
 #define TLS_FULL_EVERY 10
 #define TLS_KEY_SIZE 300
-#define TLS_SESSIONS_MAX 4096
+#define TLS_SESSIONS_MAX 4096 /* some 8 kB each */
 
 /* One connection. */
 struct tls_peer {
