@@ -1,5 +1,5 @@
-/* command: a check plugin, run without a shell. It outlives its probe when it
- * is slow to end: agent/base/proc ends the whole group. */
+/* command: a check plugin, run without a shell. agent/base/proc ends the whole
+ * group at the timeout. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,17 +72,11 @@ static int command_start(struct probe_run *run, struct probe_result *r)
     return 0;
 }
 
-static const char *command_awaits(const struct probe_run *run)
-{
-    (void)run;
-    return "the command was ended";
-}
-
 const struct probe_ops probe_command = {
     .name = "command",
     .default_timeout_ms = 5000,
     .lane = PROBE_LANE_CHILD,
     .no_port = true,
     .start = command_start,
-    .awaits = command_awaits,
+    .grace_ms = 5000, /* the verdict comes when the group has ended */
 };

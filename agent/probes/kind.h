@@ -53,6 +53,8 @@ struct probe_ops {
     int64_t default_timeout_ms;
     enum probe_lane lane;
     bool no_port;
+    int64_t grace_ms; /* the kind itself ends at its timeout, and gets so much
+                         more for that */
     /* Starts: opens run->fd (non-blocking) and says in run->events which
      * NET_… bits to wait for (NET_EDGE: told of changes only); or leaves fd -1
      * and answers by probe_run_finish. returns 0, or -1 with r filled in

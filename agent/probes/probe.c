@@ -160,6 +160,20 @@ static void finish(struct probes *p, uint32_t id, struct probe_result *r,
 
 /* --- what the kinds ask of the engine ------------------------------------- */
 
+/* A timeout while nobody was there to see the answer means nothing. */
+static void excuse(const struct probes *p, const struct probe *s,
+                   struct probe_result *r)
+{
+    int64_t limit_ms = probe_timeout_ms(&s->run.spec) / 4;
+
+    if (limit_ms < LATE_MS)
+        limit_ms = LATE_MS;
+    if (p->lost_ms - s->lost_ms <= limit_ms)
+        return;
+    r->verdict = PROBE_LOCAL;
+    r->reason = PROBE_LATE;
+}
+
 static uint64_t tag_of(uint32_t id, uint16_t generation)
 {
     return ((uint64_t)generation << 32) | id;
@@ -179,8 +193,13 @@ struct probe_run *probe_run_find(struct probe_env *env, uint64_t tag)
 void probe_run_finish(struct probe_env *env, uint64_t tag,
                       struct probe_result *r)
 {
-    if (probe_run_find(env, tag) != NULL)
-        finish(env->probes, (uint32_t)tag, r, clock_mono_ns());
+    struct probes *p = env->probes;
+
+    if (probe_run_find(env, tag) == NULL)
+        return;
+    if (r->reason == PROBE_TIMEOUT)
+        excuse(p, &p->slots[(uint32_t)tag], r);
+    finish(p, (uint32_t)tag, r, clock_mono_ns());
 }
 
 /* --- starting ------------------------------------------------------------ */
@@ -207,7 +226,8 @@ static void launch(struct probes *p, uint32_t id)
         return;
     }
     deadline_add(&p->deadlines, id,
-                 s->start_ns + probe_timeout_ms(&s->run.spec) * MS_NS);
+                 s->start_ns +
+                     (probe_timeout_ms(&s->run.spec) + ops->grace_ms) * MS_NS);
 }
 
 /* returns the next probe of the lanes in turn, taken out; NONE: none may
@@ -340,18 +360,12 @@ static void expire(struct probes *p, uint32_t id, int64_t now)
     struct probe *s = &p->slots[id];
     const struct probe_ops *ops = probe_kinds[s->run.spec.kind];
     struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0, ""};
-    int64_t limit_ms = probe_timeout_ms(&s->run.spec) / 4;
 
     if (!last_look(&s->run, &r)) {
         r = (struct probe_result){PROBE_FAIL, PROBE_TIMEOUT, 0, 0, ""};
         if (ops->awaits != NULL)
             (void)probe_fail(&r, PROBE_TIMEOUT, "%s", ops->awaits(&s->run));
-        if (limit_ms < LATE_MS)
-            limit_ms = LATE_MS;
-        if (p->lost_ms - s->lost_ms > limit_ms) {
-            r.verdict = PROBE_LOCAL;
-            r.reason = PROBE_LATE;
-        }
+        excuse(p, s, &r);
     }
     finish(p, id, &r, now);
 }
