@@ -27,11 +27,15 @@ class Probe:
                 *words, *(f"{k}={v}" for k, v in named.items())]
         if command is not None:
             args += ["--", *map(str, command)]
-        got = subprocess.run(args, capture_output=True, text=True, timeout=60,
-                             errors="replace")
-        assert not SANITIZER.search(got.stderr), got.stderr[-8000:]
-        assert got.returncode == 0, got.stderr
-        rows = [json.loads(line) for line in got.stdout.splitlines()]
+        for _ in range(10):
+            got = subprocess.run(args, capture_output=True, text=True,
+                                 timeout=60, errors="replace")
+            assert not SANITIZER.search(got.stderr), got.stderr[-8000:]
+            assert got.returncode == 0, got.stderr
+            rows = [json.loads(line) for line in got.stdout.splitlines()]
+            # A machine so busy that the probe itself was late: once more.
+            if all(r["reason"] != "late" for r in rows):
+                break
         return rows if "repeat" in named else rows[0]
 
 
