@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VERSION := 0.1.0
 
 PKGS := libuv libcares ldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
-        openssl
+        openssl libpcre2-8 libnghttp2
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith \
@@ -109,7 +109,7 @@ fuzz:
 	    echo "fuzz: $$t for $(FUZZ_S) s"; \
 	    clang $(CPPFLAGS) $(PKG_CFLAGS) -std=c11 -O1 -g \
 	        -fsanitize=fuzzer,address,undefined -o $(FUZZOUT)/$$t \
-	        tests/fuzz/$$t.c $(filter-out $(MAIN),$(SRC)) $(LIBS); \
+	        tests/fuzz/$$t.c $(filter-out agent/cli/%,$(SRC)) $(LIBS); \
 	    mkdir -p $(FUZZOUT)/corpus/$$t; \
 	    $(FUZZOUT)/$$t -max_total_time=$(FUZZ_S) -print_final_stats=1 \
 	        $(FUZZOUT)/corpus/$$t tests/fuzz/corpus/$${t#fuzz_}; \

@@ -11,15 +11,18 @@ export LC_ALL=C
 build='gcc make|make-guile libc6-dev pkg-config|pkgconf libuv1-dev
     libc-ares-dev libldns-dev libcjson-dev
     libcurl4-openssl-dev|libcurl4-gnutls-dev libxml2-dev libsqlite3-dev
-    libconfuse-dev uthash-dev libssl-dev'
+    libconfuse-dev uthash-dev libssl-dev libpcre2-dev libnghttp2-dev'
 # Real name servers, the tools to ask them, and what the ISPConfig double is
 # made of; then what `make lint` and `make bench` use.
 tests='libcmocka-dev python3 python3-pytest python3-dnspython bind9
     bind9-utils bind9-dnsutils knot nsd php-cli php-soap php-sqlite3 openssl
-    mandoc clang-format iproute2 nftables'
+    mandoc clang-format iproute2 nftables nginx-light haproxy fping curl
+    dovecot-imapd dovecot-pop3d slapd vsftpd python3-aiosmtpd
+    python3-grpcio'
 demo='nsd bind9-dnsutils python3'
 # What starts by itself after the next boot: package, its unit, its script.
-servers='bind9:named nsd:nsd knot:knot'
+servers='bind9:named nsd:nsd knot:knot nginx-light:nginx haproxy:haproxy
+    dovecot-imapd:dovecot slapd:slapd vsftpd:vsftpd'
 
 policy=/usr/sbin/policy-rc.d
 mark='placed by contrib/setup.sh for the time of one installation'

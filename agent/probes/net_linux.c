@@ -1,10 +1,12 @@
 #include "agent/probes/net.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timex.h>
 
 int net_set_new(void)
 {
@@ -19,7 +21,11 @@ int net_set_add(int set, int fd, uint32_t events, uint64_t tag)
         ev.events |= EPOLLIN;
     if ((events & NET_OUT) != 0)
         ev.events |= EPOLLOUT;
-    return epoll_ctl(set, EPOLL_CTL_ADD, fd, &ev);
+    if ((events & NET_EDGE) != 0)
+        ev.events |= EPOLLET;
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &ev) == 0)
+        return 0;
+    return errno == EEXIST ? epoll_ctl(set, EPOLL_CTL_MOD, fd, &ev) : -1;
 }
 
 size_t net_set_ready(int set, struct net_event out[NET_EVENTS])
@@ -63,4 +69,11 @@ void net_tcp_quiet(int fd)
 
     (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
 #endif
+}
+
+bool net_clock_ok(void)
+{
+    struct timex t = {.modes = 0};
+
+    return adjtimex(&t) != TIME_ERROR;
 }

@@ -5,8 +5,6 @@
  *   on_ready  the set is readable: take in some answers
  *   on_timer  a deadline passed, or the heartbeat: end some, see whether the
  *             loop was late */
-#include "agent/probes/probe.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +14,10 @@
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
 #include "agent/probes/deadline.h"
+#include "agent/probes/icmp.h"
+#include "agent/probes/kind.h"
 #include "agent/probes/net.h"
+#include "agent/probes/tls.h"
 
 #define NONE UINT32_MAX
 #define MS_NS INT64_C(1000000)
@@ -34,28 +35,36 @@ enum {
 };
 
 struct probe {
-    struct probe_spec spec;
+    struct probe_run run;
     probe_cb *cb;
     void *arg;
     int64_t start_ns;
     uint32_t lost_ms; /* the engine's lost_ms at the start */
-    uint32_t next;    /* in the queue or the free list */
-    int fd;           /* -1: not running */
-    uint16_t events;
+    uint32_t next;    /* in a line or the free list */
+    bool running;
+    uint8_t lane;
     uint16_t generation; /* an event of an earlier user of the slot is not
                             this one's */
 };
 
+/* Probes that wait for the same thing. */
+struct lane {
+    uint32_t first, last;
+    size_t waiting, running, max;
+};
+
 struct probes {
+    struct probe_env env;
     uv_poll_t poll;
     uv_timer_t timer;
     uv_idle_t idle;
-    int set, nhandles;
-    bool freed;
-    size_t max_in_flight, in_flight, waiting;
+    int nhandles;
+    size_t max_in_flight, in_flight, running;
+    struct lane lanes[PROBE_NLANES];
+    unsigned turn; /* the lane that is next */
     struct probe *slots;
     size_t nslots, cap;
-    uint32_t spare, first, last;
+    uint32_t spare;
     struct deadline_heap deadlines;
     int64_t seen_ns;  /* the engine's last turn */
     int64_t armed_ns; /* the timer; 0: not armed */
@@ -104,83 +113,176 @@ static void arm(struct probes *p, int64_t now)
 
 static void on_idle(uv_idle_t *h);
 
-static void wake(struct probes *p)
+static bool lane_can_start(const struct probes *p, unsigned lane)
 {
-    if (!p->freed && p->waiting > 0 && p->in_flight < p->max_in_flight)
+    const struct lane *l = &p->lanes[lane];
+
+    return l->waiting > 0 && l->running < l->max &&
+           (lane == PROBE_LANE_NONE ? !icmp_is_full(&p->env)
+                                    : p->in_flight < p->max_in_flight);
+}
+
+static void wake(struct probes *p, unsigned lane)
+{
+    if (!p->env.freed && lane_can_start(p, lane))
         (void)uv_idle_start(&p->idle, on_idle);
 }
 
-/* Frees the slot and reports; the caller looks at p->freed afterwards. */
+/* Frees the slot and reports; the caller looks at freed afterwards. */
 static void finish(struct probes *p, uint32_t id, struct probe_result *r,
                    int64_t now)
 {
     struct probe *s = &p->slots[id];
+    const struct probe_ops *ops = probe_kinds[s->run.spec.kind];
     probe_cb *cb = s->cb;
     void *arg = s->arg;
 
-    if (s->fd >= 0) {
-        (void)close(s->fd);
-        deadline_remove(&p->deadlines, id);
+    if (ops->end != NULL)
+        ops->end(&s->run);
+    if (s->run.fd >= 0)
+        (void)close(s->run.fd);
+    deadline_remove(&p->deadlines, id);
+    p->lanes[s->lane].running--;
+    p->running--;
+    if (s->lane != PROBE_LANE_NONE)
         p->in_flight--;
-    }
     r->elapsed_us = now > s->start_ns ? (now - s->start_ns) / 1000 : 0;
-    s->fd = -1;
+    s->run.fd = -1;
+    s->running = false;
     s->generation++;
     s->next = p->spare;
     p->spare = id;
-    wake(p);
+    /* What was given back may be what another lane waits for. */
+    for (unsigned i = 0; i < PROBE_NLANES; i++)
+        wake(p, i);
     cb(arg, r);
 }
 
-/* --- starting ------------------------------------------------------------ */
+/* --- what the kinds ask of the engine ------------------------------------- */
+
+/* A timeout while nobody was there to see the answer means nothing. */
+static void excuse(const struct probes *p, const struct probe *s,
+                   struct probe_result *r)
+{
+    int64_t limit_ms = probe_timeout_ms(&s->run.spec) / 4;
+
+    if (limit_ms < LATE_MS)
+        limit_ms = LATE_MS;
+    if (p->lost_ms - s->lost_ms <= limit_ms)
+        return;
+    r->verdict = PROBE_LOCAL;
+    r->reason = PROBE_LATE;
+}
 
 static uint64_t tag_of(uint32_t id, uint16_t generation)
 {
     return ((uint64_t)generation << 32) | id;
 }
 
+struct probe_run *probe_run_find(struct probe_env *env, uint64_t tag)
+{
+    struct probes *p = env->probes;
+    uint32_t id = (uint32_t)tag;
+
+    if (env->freed || id >= p->nslots || !p->slots[id].running ||
+        tag_of(id, p->slots[id].generation) != tag)
+        return NULL;
+    return &p->slots[id].run;
+}
+
+void probe_run_finish(struct probe_env *env, uint64_t tag,
+                      struct probe_result *r)
+{
+    struct probes *p = env->probes;
+
+    if (probe_run_find(env, tag) == NULL)
+        return;
+    if (r->reason == PROBE_TIMEOUT)
+        excuse(p, &p->slots[(uint32_t)tag], r);
+    finish(p, (uint32_t)tag, r, clock_mono_ns());
+}
+
+/* --- starting ------------------------------------------------------------ */
+
 static void launch(struct probes *p, uint32_t id)
 {
     struct probe *s = &p->slots[id];
-    struct probe_result r = {PROBE_LOCAL, PROBE_NO_FD, 0, 0};
-    uint32_t events = 0;
+    const struct probe_ops *ops = probe_kinds[s->run.spec.kind];
+    struct probe_result r = {PROBE_LOCAL, PROBE_NO_FD, 0, 0, ""};
 
     s->start_ns = clock_mono_ns();
     s->lost_ms = p->lost_ms;
-    s->fd = probe_kinds[s->spec.kind]->start(&s->spec, &events, &r);
-    if (s->fd < 0) {
+    s->running = true;
+    s->run.env = &p->env;
+    s->run.tag = tag_of(id, s->generation);
+    s->run.u.state = NULL;
+    p->lanes[s->lane].running++;
+    p->running++;
+    if (s->lane != PROBE_LANE_NONE)
+        p->in_flight++;
+    if (ops->start(&s->run, &r) != 0 ||
+        (s->run.fd >= 0 && probe_run_watch(&s->run, &r) != 0)) {
         finish(p, id, &r, clock_mono_ns());
         return;
     }
-    s->events = (uint16_t)events;
-    p->in_flight++;
     deadline_add(&p->deadlines, id,
-                 s->start_ns + probe_timeout_ms(&s->spec) * MS_NS);
-    if (net_set_add(p->set, s->fd, events, tag_of(id, s->generation)) != 0) {
-        r.sys_errno = errno;
-        finish(p, id, &r, clock_mono_ns());
+                 s->start_ns +
+                     (probe_timeout_ms(&s->run.spec) + ops->grace_ms) * MS_NS);
+}
+
+/* returns the next probe of the lanes in turn, taken out; NONE: none may
+ * start. */
+static uint32_t next_to_start(struct probes *p)
+{
+    for (unsigned i = 0; i < PROBE_NLANES; i++) {
+        unsigned lane = (p->turn + i) % PROBE_NLANES;
+        struct lane *l = &p->lanes[lane];
+        uint32_t id = l->first;
+
+        if (!lane_can_start(p, lane))
+            continue;
+        l->first = p->slots[id].next;
+        l->waiting--;
+        p->turn = lane + 1;
+        return id;
     }
+    return NONE;
 }
 
 static void on_idle(uv_idle_t *h)
 {
     struct probes *p = h->data;
     int64_t now = turn(p);
+    uint32_t id = NONE;
+    bool more;
 
-    for (int i = 0; i < STARTS_PER_TURN && p->waiting > 0 &&
-                    p->in_flight < p->max_in_flight;
-         i++) {
-        uint32_t id = p->first;
-
-        p->first = p->slots[id].next;
-        p->waiting--;
+    for (int i = 0; i < STARTS_PER_TURN; i++) {
+        id = next_to_start(p);
+        if (id == NONE)
+            break;
         launch(p, id);
-        if (p->freed)
+        if (p->env.freed)
             return;
     }
-    if (p->waiting == 0 || p->in_flight >= p->max_in_flight)
+    more = icmp_flush(&p->env);
+    if (p->env.freed)
+        return;
+    for (unsigned i = 0; i < PROBE_NLANES; i++)
+        more = more || lane_can_start(p, i);
+    if (!more)
         (void)uv_idle_stop(&p->idle);
     arm(p, now);
+}
+
+/* What may speak TLS, after a redirect too, waits for a share of that. */
+static enum probe_lane lane_of(const struct probe_spec *s)
+{
+    enum probe_lane l = probe_kinds[s->kind]->lane;
+
+    if (l == PROBE_LANE_FD && s->params != NULL &&
+        (s->params->tls || s->params->follow_redirects > 0))
+        return PROBE_LANE_TLS;
+    return l;
 }
 
 void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
@@ -188,6 +290,7 @@ void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
 {
     uint32_t id = p->spare;
     struct probe *s;
+    struct lane *l;
 
     if (id != NONE) {
         p->spare = p->slots[id].next;
@@ -196,17 +299,19 @@ void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
         id = (uint32_t)p->nslots++;
     }
     s = &p->slots[id];
-    s->spec = *spec;
+    s->run.spec = *spec;
+    s->run.fd = -1;
     s->cb = cb;
     s->arg = arg;
-    s->fd = -1;
     s->next = NONE;
-    if (p->waiting++ == 0)
-        p->first = id;
+    s->lane = (uint8_t)lane_of(spec);
+    l = &p->lanes[s->lane];
+    if (l->waiting++ == 0)
+        l->first = id;
     else
-        p->slots[p->last].next = id;
-    p->last = id;
-    wake(p);
+        p->slots[l->last].next = id;
+    l->last = id;
+    wake(p, s->lane);
 }
 
 /* --- ending -------------------------------------------------------------- */
@@ -216,44 +321,51 @@ static void on_ready(uv_poll_t *h, int status, int uv_events)
     struct probes *p = h->data;
     int64_t now = turn(p);
     struct net_event ev[NET_EVENTS];
-    size_t n = net_set_ready(p->set, ev);
+    size_t n = net_set_ready(p->env.set, ev);
 
     (void)status;
     (void)uv_events;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t id = (uint32_t)ev[i].tag;
-        struct probe *s = id < p->nslots ? &p->slots[id] : NULL;
-        struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0};
+    for (size_t i = 0; i < n && !p->env.freed; i++) {
+        struct probe_run *run = probe_run_find(&p->env, ev[i].tag);
+        struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0, ""};
 
-        if (s == NULL || s->fd < 0 || tag_of(id, s->generation) != ev[i].tag ||
-            !probe_kinds[s->spec.kind]->ready(&s->spec, s->fd, ev[i].events,
-                                              &r))
-            continue;
-        finish(p, id, &r, now);
-        if (p->freed)
-            return;
+        if (ev[i].tag == ICMP_TAG(4u))
+            icmp_read(&p->env, 4);
+        else if (ev[i].tag == ICMP_TAG(6u))
+            icmp_read(&p->env, 6);
+        else if (run != NULL && run->fd >= 0 &&
+                 probe_kinds[run->spec.kind]->ready(run, ev[i].events, &r))
+            finish(p, (uint32_t)ev[i].tag, &r, now);
     }
-    arm(p, now);
+    if (!p->env.freed)
+        arm(p, now);
 }
 
-/* The deadline has passed. The answer may have come meanwhile, or nobody
- * was there to ask in time. */
+/* The answer may have come meanwhile. */
+static bool last_look(struct probe_run *run, struct probe_result *r)
+{
+    const struct probe_ops *ops = probe_kinds[run->spec.kind];
+    uint32_t events;
+
+    if (run->fd < 0 || ops->ready == NULL)
+        return false;
+    events = net_ready(run->fd, run->events);
+    return events != 0 && ops->ready(run, events, r);
+}
+
+/* The deadline has passed: the target was slow, or nobody was there to ask in
+ * time. */
 static void expire(struct probes *p, uint32_t id, int64_t now)
 {
     struct probe *s = &p->slots[id];
-    struct probe_result r = {PROBE_FAIL, PROBE_TIMEOUT, 0, 0};
-    uint32_t events = net_ready(s->fd, s->events);
-    int64_t limit_ms = probe_timeout_ms(&s->spec) / 4;
+    const struct probe_ops *ops = probe_kinds[s->run.spec.kind];
+    struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0, ""};
 
-    if (events == 0 ||
-        !probe_kinds[s->spec.kind]->ready(&s->spec, s->fd, events, &r)) {
-        r = (struct probe_result){PROBE_FAIL, PROBE_TIMEOUT, 0, 0};
-        if (limit_ms < LATE_MS)
-            limit_ms = LATE_MS;
-        if (p->lost_ms - s->lost_ms > limit_ms) {
-            r.verdict = PROBE_LOCAL;
-            r.reason = PROBE_LATE;
-        }
+    if (!last_look(&s->run, &r)) {
+        r = (struct probe_result){PROBE_FAIL, PROBE_TIMEOUT, 0, 0, ""};
+        if (ops->awaits != NULL)
+            (void)probe_fail(&r, PROBE_TIMEOUT, "%s", ops->awaits(&s->run));
+        excuse(p, s, &r);
     }
     finish(p, id, &r, now);
 }
@@ -266,11 +378,11 @@ static void on_timer(uv_timer_t *h)
 
     p->armed_ns = 0;
     for (int i = 0;
-         i < ENDS_PER_TURN && !p->freed &&
+         i < ENDS_PER_TURN && !p->env.freed &&
          deadline_first(&p->deadlines, &first) && first.due_ns <= now;
          i++)
         expire(p, first.id, now);
-    if (!p->freed)
+    if (!p->env.freed)
         arm(p, now);
 }
 
@@ -306,11 +418,17 @@ int probes_new(struct loop *l, size_t max_in_flight, struct probes **out,
     if (set < 0)
         return err_set(e, ERR_LOCAL, "probes: %s", strerror(errno));
     p = mem_alloc(sizeof *p);
-    p->set = set;
+    p->env.set = set;
+    p->env.loop = l;
+    p->env.probes = p;
     p->max_in_flight = max_in_flight > 0 ? max_in_flight : IN_FLIGHT_DEFAULT;
     if (room > 0 && p->max_in_flight > room)
         p->max_in_flight = room;
-    p->spare = p->first = p->last = NONE;
+    p->spare = NONE;
+    for (unsigned i = 0; i < PROBE_NLANES; i++)
+        p->lanes[i] = (struct lane){NONE, NONE, 0, 0, SIZE_MAX};
+    p->lanes[PROBE_LANE_TLS].max = PROBE_TLS_MAX;
+    p->lanes[PROBE_LANE_CHILD].max = PROBE_CHILDREN_MAX;
     deadline_init(&p->deadlines);
     if (uv_poll_init(loop_uv(l), &p->poll, set) != 0) {
         (void)close(set);
@@ -338,19 +456,48 @@ void probes_free(struct probes *p)
 {
     if (p == NULL)
         return;
-    p->freed = true;
+    p->env.freed = true;
     uv_close((uv_handle_t *)&p->poll, on_closed);
     uv_close((uv_handle_t *)&p->timer, on_closed);
     uv_close((uv_handle_t *)&p->idle, on_closed);
-    (void)close(p->set);
-    for (size_t i = 0; i < p->nslots; i++)
-        if (p->slots[i].fd >= 0)
-            (void)close(p->slots[i].fd);
+    (void)close(p->env.set);
+    for (size_t i = 0; i < p->nslots; i++) {
+        struct probe_run *run = &p->slots[i].run;
+
+        if (!p->slots[i].running)
+            continue;
+        if (probe_kinds[run->spec.kind]->end != NULL)
+            probe_kinds[run->spec.kind]->end(run);
+        if (run->fd >= 0)
+            (void)close(run->fd);
+    }
+    probe_tickets_void(&p->env);
+    icmp_free(p->env.icmp[0]);
+    icmp_free(p->env.icmp[1]);
+    tls_free(p->env.tls);
+    p->env.icmp[0] = p->env.icmp[1] = NULL;
+    p->env.tls = NULL;
     free(p->slots);
     deadline_fini(&p->deadlines);
     p->slots = NULL;
     p->nslots = 0;
-    p->waiting = p->in_flight = 0;
+    p->in_flight = p->running = 0;
+    for (unsigned i = 0; i < PROBE_NLANES; i++)
+        p->lanes[i].waiting = 0;
+}
+
+void probes_set_hooks(struct probes *p, const struct probe_hooks *h)
+{
+    p->env.hooks = *h;
+}
+
+void probes_prepare(struct probes *p)
+{
+    struct probe_result r;
+
+    (void)icmp_get(&p->env, 4);
+    (void)icmp_get(&p->env, 6);
+    (void)tls_get(&p->env, true, &r);
 }
 
 size_t probes_in_flight(const struct probes *p)
@@ -358,7 +505,16 @@ size_t probes_in_flight(const struct probes *p)
     return p->in_flight;
 }
 
+size_t probes_running(const struct probes *p)
+{
+    return p->running;
+}
+
 size_t probes_waiting(const struct probes *p)
 {
-    return p->waiting;
+    size_t n = 0;
+
+    for (unsigned i = 0; i < PROBE_NLANES; i++)
+        n += p->lanes[i].waiting;
+    return n;
 }

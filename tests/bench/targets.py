@@ -22,29 +22,16 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
 
 import gen_once
+import targets_kinds
+from bench_help import (BARE, BUILD, DECIDE, ENGINE, PORT, PROGRAM, SINK, Skip, environment,
+                        measure, need, note, path)
 
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-PROGRAM = BUILD / "dnsfailover"
-ENGINE = BUILD / "tools" / "probe"
-DECIDE = BUILD / "tools" / "decide_bench"
-BARE = BUILD / "bench" / "probe"
-SINK = BUILD / "bench" / "sink"
-
-PORT = 8000  # of the namespace's own: nobody else is here
 HOLE = "127.128.0.0/16"
 PAIRS = 5
 BURST_N, BURST_K = 100_000, 1024
 DEAD_N = 10_000
 NAMES = 500
 CRON_ROWS = 20
-
-
-class Skip(Exception):
-    """The target cannot be measured here; the text says why."""
-
-
-def note(text):
-    print(f"# {text}", flush=True)
 
 
 # -- the namespace ------------------------------------------------------------
@@ -63,14 +50,6 @@ def black_hole():
     )
     subprocess.run(["nft", "-f", "-"], input=rules, text=True, check=True,
                    env=environment())
-
-
-def path():
-    return os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
-
-
-def environment():
-    return {**os.environ, "PATH": path()}
 
 
 @contextlib.contextmanager
@@ -92,19 +71,6 @@ def listener():
     finally:
         sink.terminate()
         sink.wait()
-
-
-def measure(*command):
-    """The JSON line that a bench program prints."""
-    out = subprocess.run([str(c) for c in command], check=True, text=True,
-                         stdout=subprocess.PIPE).stdout
-    return json.loads(out.strip().splitlines()[-1])
-
-
-def need(*programs):
-    for p in programs:
-        if not p.exists():
-            raise Skip(f"{p.name} is not built")
 
 
 # -- targets ------------------------------------------------------------------
@@ -307,6 +273,7 @@ TARGETS = {
     "tcp-dead-10k-wall": (tcp_dead_10k_wall, 1.25, 3),
     "tcp-dead-10k-cpu": (tcp_dead_10k_cpu, 20, 1),
     "tcp-false-dead": (tcp_false_dead, 0, 0),
+    **targets_kinds.TARGETS,
 }
 
 

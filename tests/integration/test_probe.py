@@ -134,5 +134,7 @@ def test_ports_used_up_is_our_own(probe):
         "-n", 100, "-k", 100, "-t", 300, "-a", "127.128.1.1", "-A", 1,
         setup="echo 60000 60010 >/proc/sys/net/ipv4/ip_local_port_range",
     )
-    assert got["timeout"] == 11
-    assert counts(got) == {"timeout": 11, "local": 89}
+    # Now and then the kernel overlooks the last free one.
+    assert got["timeout"] in (10, 11)
+    assert counts(got) == {"timeout": got["timeout"],
+                           "local": 100 - got["timeout"]}

@@ -13,7 +13,7 @@
 struct world {
     struct loop *loop;
     struct probes *probes;
-    size_t want, got, verdicts[3], reasons[PROBE_LATE + 1], peak;
+    size_t want, got, verdicts[3], reasons[PROBE_NREASONS], peak;
     struct probe_result last;
     int no_fd_errno;
     int64_t max_us;
