@@ -62,22 +62,12 @@ static int read_dc(const struct config_ctx *ctx, cfg_t *sec, struct config *cfg)
                        "dc has %zu bytes; accepted: at most %d", n, DC_MAX);
 }
 
+/* Without a port: an echo. */
 static int read_anchors(const struct config_ctx *ctx, cfg_t *sec,
                         struct config *cfg)
 {
-    if (config_read_addrs(ctx, sec, "anchors", 0, &cfg->anchors,
-                          &cfg->nanchors) != 0)
-        return -1;
-    for (size_t i = 0; i < cfg->nanchors; i++) {
-        const struct config_value *v = config_at(sec, "anchors", i);
-
-        if (cfg->anchors[i].port == 0)
-            return config_fail(ctx, sec, v->line, ERR_UNSUPPORTED,
-                               "anchors: \"%.60s\": icmp anchors are not yet "
-                               "supported; write address:port",
-                               v->text);
-    }
-    return 0;
+    return config_read_addrs(ctx, sec, "anchors", 0, &cfg->anchors,
+                             &cfg->nanchors);
 }
 
 static int read_allow_targets(const struct config_ctx *ctx, cfg_t *sec,
@@ -172,17 +162,6 @@ static int read_resolver(const struct config_ctx *ctx, cfg_t *root,
     return check_trust(ctx, sec, cfg);
 }
 
-static int refuse_commands(const struct config_ctx *ctx, cfg_t *root)
-{
-    cfg_t *sec;
-
-    if (config_sec_count(root, "command") == 0)
-        return 0;
-    sec = config_sec_at(root, "command", 0);
-    return config_fail(ctx, sec, config_sec_line(sec), ERR_UNSUPPORTED,
-                       "command sections are not yet supported");
-}
-
 static int read_all(struct config_ctx *ctx, char *text, size_t len,
                     struct config *cfg)
 {
@@ -198,7 +177,7 @@ static int read_all(struct config_ctx *ctx, char *text, size_t len,
     if (rc == 0)
         rc = read_resolver(ctx, root, cfg);
     if (rc == 0)
-        rc = refuse_commands(ctx, root);
+        rc = config_read_commands(ctx, root, cfg);
     if (rc == 0)
         rc = config_read_providers(ctx, root, cfg);
     if (rc == 0)

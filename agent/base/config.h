@@ -63,6 +63,15 @@ struct config_zone {
     int line;
 };
 
+/* What a spec's check command:NAME runs. */
+struct config_command {
+    const char *name;         /* [A-Za-z_][A-Za-z0-9_-]{0,62} */
+    const char *exec;         /* a template: {target} may stand in it */
+    const char *const *zones; /* canonical; whose specs may name it */
+    size_t nzones;
+    int line;
+};
+
 struct config {
     const char *file;
     const char *state;          /* path of state.db */
@@ -81,6 +90,8 @@ struct config {
     size_t nproviders;
     const struct config_zone *zones;
     size_t nzones;
+    const struct config_command *commands;
+    size_t ncommands;
     struct arena *arena; /* owns all of the above */
 };
 
@@ -95,6 +106,12 @@ MUST_CHECK int config_load(const char *file,
                            const struct config_schema *schemas,
                            struct config **cfg, struct err *e);
 void config_free(struct config *cfg); /* wipes it; NULL is fine */
+
+/* The commands that zone's specs may name.
+ * out: *names, *execs — n each, in arena a; returns n */
+size_t config_commands_of(const struct config *cfg, const char *zone,
+                          struct arena *a, const char *const **names,
+                          const char *const **execs);
 
 /* The option's value, its table default, or NULL. */
 const char *config_option_get(const struct config_provider *p,

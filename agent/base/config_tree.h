@@ -81,6 +81,8 @@ MUST_CHECK int config_parse_int(const char *text, int64_t min, int64_t max,
  * returns 0, or -1 with ctx->e set */
 MUST_CHECK int config_read_providers(const struct config_ctx *ctx, cfg_t *root,
                                      struct config *cfg);
+MUST_CHECK int config_read_commands(const struct config_ctx *ctx, cfg_t *root,
+                                    struct config *cfg);
 MUST_CHECK int config_read_zones(const struct config_ctx *ctx, cfg_t *root,
                                  struct config *cfg);
 

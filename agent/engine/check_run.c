@@ -32,11 +32,6 @@ struct check_run {
     bool stopped; /* past the deadline: nothing new is started */
 };
 
-bool check_run_knows(enum spec_check_kind kind)
-{
-    return kind == SPEC_CHECK_TCP;
-}
-
 static void add_to_group(struct check_run *r, const struct check *k)
 {
     struct group *g = NULL;
@@ -66,17 +61,7 @@ struct check_run *check_run_new(const struct check_run_env *env,
         struct check *k = checks_at(c, i);
 
         r->results[i].before = k->row->health.state;
-        if (check_run_knows(k->spec->kind)) {
-            add_to_group(r, k);
-        } else {
-            char text[160], note[220];
-
-            (void)snprintf(note, sizeof note,
-                           "%s is not probed by this version",
-                           checks_text(k, text, sizeof text));
-            state_text(&k->row->note, note);
-            r->results[i].locals = CHECK_RUN_LOCAL_TRIES;
-        }
+        add_to_group(r, k);
     }
     return r;
 }
@@ -270,7 +255,10 @@ bool check_run_anchors(struct loop *l, struct probes *p,
         a.ending = false;
         a.done = n == 0;
         for (size_t i = 0; i < n; i++) {
-            struct probe_spec spec = {PROBE_TCP, anchors[i], 2000};
+            struct probe_spec spec = {.kind = anchors[i].port != 0 ? PROBE_TCP
+                                                                   : PROBE_ICMP,
+                                      .target = anchors[i],
+                                      .timeout_ms = 2000};
 
             a.waiting++;
             probes_start(p, &spec, on_anchor, &a);

@@ -2,6 +2,7 @@
 #define AGENT_ENGINE_CHECK_RUN_H
 
 #include "agent/base/loop.h"
+#include "agent/engine/check_params.h"
 #include "agent/engine/checks.h"
 #include "agent/probes/probe.h"
 #include "resolver/resolver.h"
@@ -24,9 +25,14 @@ struct check_run_result {
 struct check_run_env {
     struct loop *loop;
     struct probes *probes;
-    struct resolver *resolver;         /* for targets by name; NULL: none */
-    const struct probe_limits *limits; /* for their addresses; NULL: none */
+    struct resolver *resolver;            /* for targets by name; NULL: none */
+    const struct probe_limits *limits;    /* for their addresses; NULL: none */
+    const struct check_command *commands; /* of the agent's file */
+    size_t ncommands;
 };
+/* Gives the probes what they ask of others: look-ups, limits of redirects.
+ * env must outlive them. */
+void check_run_hooks(const struct check_run_env *env);
 
 struct check_run;
 /* Over all checks of c as they are now; c is borrowed. */
@@ -47,11 +53,8 @@ void check_run_go(struct check_run *r, int64_t deadline_ms,
 
 struct check_run_result *check_run_of(struct check_run *r,
                                       const struct check *c);
-/* This version has a probe for that kind. */
-bool check_run_knows(enum spec_check_kind kind);
-
-/* true when one of the anchors answers: connects, or refuses (that too came
- * over the network). Each is tried twice. */
+/* true when one of the anchors answers: connects or refuses (that too came
+ * over the network); port 0: an echo. Each is tried twice. */
 bool check_run_anchors(struct loop *l, struct probes *p,
                        const struct addr *anchors, size_t n,
                        int64_t deadline_ms);

@@ -22,6 +22,7 @@ struct shot;
 struct aim {
     struct shot *shot;
     struct probe_spec probe;
+    struct check_params params; /* borrowed by the probe until it ends */
     struct loop_timer *timer;
 };
 
@@ -58,8 +59,10 @@ struct check_shots *check_shots_new(const struct check_run_env *env)
 
 static void shot_free(struct shot *t)
 {
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; i < t->n; i++) {
         loop_timer_cancel(t->aims[i].timer);
+        check_params_fini(&t->aims[i].params);
+    }
     free(t->aims);
     free(t);
 }
@@ -155,21 +158,76 @@ static void fire(void *arg)
     probes_start(a->shot->owner->env.probes, &a->probe, on_probe, a);
 }
 
+static void finish_later(void *arg)
+{
+    struct shot *t = arg;
+
+    t->aims[0].timer = NULL;
+    finish(t);
+}
+
+/* No probe at all: the result is known, and told later. */
+static void end_without_probe(struct shot *t, bool fails, const char *note)
+{
+    t->need = 1;
+    t->failed = fails;
+    t->local = !fails;
+    (void)snprintf(t->note, sizeof t->note, "%.190s", note);
+    t->n = 1;
+    t->aims = mem_array(1, sizeof *t->aims);
+    t->aims[0].timer = loop_timer_start(t->owner->env.loop, 0, finish_later, t);
+}
+
+static bool is_allowed(void *arg, const struct addr *a)
+{
+    const struct check_run_env *env = arg;
+    struct err e;
+
+    return env->limits == NULL || probe_allowed(env->limits, a, "", &e) == 0;
+}
+
+static int load_aims(struct shot *t, const struct addr *targets, size_t n,
+                     struct err *e)
+{
+    struct check_run_env *env = &t->owner->env;
+
+    t->aims = mem_array(n, sizeof *t->aims);
+    t->n = n;
+    for (size_t i = 0; i < n; i++) {
+        struct aim *a = &t->aims[i];
+
+        if (check_params_init(&a->params, t->check, &targets[i], env->commands,
+                              env->ncommands, e) != 0)
+            return -1;
+        a->params.probe.allowed = is_allowed;
+        a->params.probe.allowed_arg = env;
+        a->shot = t;
+        a->probe.kind = check_params_kind(t->check->spec->kind);
+        a->probe.target = targets[i];
+        a->probe.timeout_ms = t->check->spec->timeout_ms;
+        a->probe.params = &a->params.probe;
+    }
+    return 0;
+}
+
 static void aim_at(struct shot *t, const struct addr *targets, size_t n)
 {
     int64_t now_ms = clock_mono_ms();
+    struct err e;
 
-    t->aims = mem_array(n, sizeof *t->aims);
-    t->n = t->waiting = n;
+    if (load_aims(t, targets, n, &e) != 0) {
+        for (size_t i = 0; i < n; i++)
+            check_params_fini(&t->aims[i].params);
+        free(t->aims);
+        end_without_probe(t, false, e.msg);
+        return;
+    }
+    t->waiting = n;
     for (size_t i = 0; i < n; i++) {
         struct aim *a = &t->aims[i];
         struct gate *g = gate_get(t->owner, &targets[i]);
         int64_t at_ms = g->next_ms > now_ms ? g->next_ms : now_ms;
 
-        a->shot = t;
-        a->probe.kind = PROBE_TCP;
-        a->probe.target = targets[i];
-        a->probe.timeout_ms = t->check->spec->timeout_ms;
         g->next_ms = at_ms + CHECK_RUN_GAP_MS;
         if (at_ms > now_ms)
             a->timer =
@@ -182,23 +240,12 @@ static void aim_at(struct shot *t, const struct addr *targets, size_t n)
 /* --- hosts
  * -------------------------------------------------------------------- */
 
-static void finish_later(void *arg)
-{
-    struct shot *t = arg;
-
-    t->aims[0].timer = NULL;
-    finish(t);
-}
-
 static void no_target(struct shot *t, bool fails, const char *why)
 {
-    t->need = 1;
-    t->failed = fails;
-    t->local = !fails;
-    (void)snprintf(t->note, sizeof t->note, "%s: %s", t->check->host, why);
-    t->n = 1;
-    t->aims = mem_array(1, sizeof *t->aims);
-    t->aims[0].timer = loop_timer_start(t->owner->env.loop, 0, finish_later, t);
+    char note[200];
+
+    (void)snprintf(note, sizeof note, "%s: %.100s", t->check->host, why);
+    end_without_probe(t, fails, note);
 }
 
 /* Every address of the host under the agent's limits. */

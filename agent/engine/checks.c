@@ -7,6 +7,7 @@
 
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
+#include "specs/check.h"
 
 #define KEY_MAX 70000 /* a spec's whole text fits */
 
@@ -109,6 +110,7 @@ static void make_keys(struct checks *c, struct check *k)
     buf_str(&b, spec_check_kind_name(s->kind));
     add_targets(&b, k);
     add_parameters(&b, s);
+    add_text(&b, "for", k->name);
     buf_printf(&b, " timeout=%" PRId64 "%s", s->timeout_ms,
                s->repeat_timeout ? " repeat" : "");
     k->probe_key = arena_strdup(c->arena, buf_get(&b));
@@ -153,6 +155,9 @@ struct check *checks_add(struct checks *c, const struct spec_check *spec,
     struct entry *e = NULL;
 
     find_targets(c, &k, record);
+    if (record != NULL && spec_check_wants_host(spec))
+        k.name =
+            arena_strndup(c->arena, record->name, strlen(record->name) - 1);
     make_keys(c, &k);
     HASH_FIND_STR(c->by_key, k.key, e);
     if (e != NULL)

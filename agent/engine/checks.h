@@ -22,6 +22,8 @@ struct check {
     struct addr *targets; /* with port (0 where the kind has none) */
     size_t ntargets;
     uint32_t need;    /* of them: one result is good when so many are */
+    const char *name; /* the set's, no final dot, where Host or SNI come from
+                         it; NULL */
     const char *host; /* instead of targets: a name whose addresses are asked
                          for at each probe (CNAME records), any may answer */
     struct health_rule rule;

@@ -74,6 +74,8 @@ struct round {
     struct checks *checks;
     struct check_run *run;
     struct probe_limits limits;
+    const struct check_command *commands; /* of the agent's file */
+    size_t ncommands;
     struct round_provider *providers;
     struct round_zone **zones;
     size_t nzones, zones_cap;

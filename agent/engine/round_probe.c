@@ -117,9 +117,11 @@ static void judge_all(struct round *r)
 
 void round_probe(struct round *r)
 {
-    struct check_run_env env = {r->loop, r->probes, r->resolver, &r->limits};
+    struct check_run_env env = {r->loop,    r->probes,   r->resolver,
+                                &r->limits, r->commands, r->ncommands};
     bool blind = is_blind(r);
 
+    check_run_hooks(&env);
     r->run = check_run_new(&env, r->checks);
     check_run_go(r->run, round_share(r, 75), on_progress, r);
     look_again(r);

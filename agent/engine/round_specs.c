@@ -24,8 +24,12 @@ static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
         .nns_names = z->nns_names,
         .cross_names = z->cfg->cross_names,
         .min_period_ms = cfg->min_period_ms,
-        .max_targets = (size_t)cfg->max_targets};
+        .max_targets = (size_t)cfg->max_targets,
+        .allow_active = z->cfg->allow_active};
+    const char *const *execs;
 
+    ctx.ncommands = config_commands_of(cfg, z->name, z->round->arena,
+                                       &ctx.commands, &execs);
     return spec_parse(txts, n, &ctx, spec, e);
 }
 

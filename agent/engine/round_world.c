@@ -46,8 +46,23 @@ static void build_zone(struct round_zone *z)
         z->world->plan.max_change_pct = apex->max_change_pct;
 }
 
+/* A spec names only commands of its own zone; what they run is the agent's. */
+static void take_commands(struct round *r)
+{
+    struct check_command *list =
+        arena_array(r->arena, r->cfg->ncommands, sizeof *list);
+
+    for (size_t i = 0; i < r->cfg->ncommands; i++) {
+        list[i].name = r->cfg->commands[i].name;
+        list[i].exec = r->cfg->commands[i].exec;
+    }
+    r->commands = list;
+    r->ncommands = r->cfg->ncommands;
+}
+
 void round_build(struct round *r)
 {
+    take_commands(r);
     r->limits.allow = r->cfg->allow_targets;
     r->limits.nallow = r->cfg->nallow_targets;
     for (size_t i = 0; i < r->nzones; i++) {

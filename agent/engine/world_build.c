@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/engine/judge_text.h"
+#include "specs/check.h"
 
 /* From specs and state to a world. */
 
@@ -21,8 +22,7 @@ struct build {
 
 bool world_is_local(const struct spec_check *c)
 {
-    return c->target.family == 0 && c->ntargets == 0 &&
-           c->kind != SPEC_CHECK_COMMAND;
+    return spec_check_is_local(c);
 }
 
 /* --- checks -------------------------------------------------------------- */
@@ -33,17 +33,17 @@ static bool is_allowed(struct build *b, const struct spec *s,
                        const struct spec_check *c,
                        const struct spec_record *rec)
 {
-    const struct addr *at = world_is_local(c) ? &rec->addr : &c->target;
+    bool own = c->target.family != 0 || c->ntargets > 0;
+    const struct addr *at = own ? &c->target : &rec->addr;
     size_t n = c->ntargets > 0 ? c->ntargets : 1;
     bool ok = true;
     char *where;
 
-    if (b->limits == NULL || c->kind == SPEC_CHECK_COMMAND ||
-        (world_is_local(c) && rec->type == SPEC_CNAME))
+    if (b->limits == NULL || (!own && rec->type == SPEC_CNAME))
         return true;
-    where = mem_printf("_failover.%.*s %s%s", (int)strlen(s->owner) - 1,
-                       s->owner, world_is_local(c) ? rec->pointer : c->pointer,
-                       world_is_local(c) ? "/data" : "");
+    where =
+        mem_printf("_failover.%.*s %s%s", (int)strlen(s->owner) - 1, s->owner,
+                   own ? c->pointer : rec->pointer, own ? "" : "/data");
     for (size_t i = 0; i < n; i++) {
         const struct addr *a = c->ntargets > 0 ? &c->targets[i] : at;
         struct err e;
