@@ -21,7 +21,7 @@
 
 enum stage { RUNNING, TERMINATING, KILLED, DRAINING, CLOSING };
 
-struct run {
+struct proc {
     struct loop *loop;
     uv_process_t process;
     uv_pipe_t in, out;
@@ -41,7 +41,7 @@ struct run {
     void *arg;
 };
 
-static void take_line(struct run *r)
+static void take_line(struct proc *r)
 {
     if (r->line_len == 0)
         return;
@@ -50,7 +50,7 @@ static void take_line(struct run *r)
     r->line_len = 0;
 }
 
-static void take_output(struct run *r, const char *p, size_t n)
+static void take_output(struct proc *r, const char *p, size_t n)
 {
     size_t room = PROC_OUTPUT_MAX - r->output_len;
 
@@ -64,7 +64,7 @@ static void take_output(struct run *r, const char *p, size_t n)
     }
 }
 
-static void explain(struct run *r)
+static void explain(struct proc *r)
 {
     struct proc_result *p = &r->result;
     const char *sep = r->last[0] != '\0' ? ": " : "";
@@ -82,13 +82,14 @@ static void explain(struct run *r)
                       p->exit_code, sep, r->last);
 }
 
-static void deliver(struct run *r)
+static void deliver(struct proc *r)
 {
     if (r->result.started) {
         take_line(r);
         explain(r);
     }
-    r->cb(r->arg, &r->result);
+    if (r->cb != NULL) /* NULL: dropped */
+        r->cb(r->arg, &r->result);
     free(r->name);
     free(r->input);
     free(r);
@@ -96,7 +97,7 @@ static void deliver(struct run *r)
 
 static void on_closed(uv_handle_t *h)
 {
-    struct run *r = h->data;
+    struct proc *r = h->data;
 
     r->handles--;
     if (r->handles == 0 && r->stage == CLOSING)
@@ -113,7 +114,7 @@ static void close_handle(uv_handle_t *h)
 /* The process handle stays open until here, so that a close callback always
  * follows, and with the last one the result. Only a command for which no pipe
  * could be had has no handle at all. */
-static void finish(struct run *r)
+static void finish(struct proc *r)
 {
     loop_timer_cancel(r->timer);
     r->timer = NULL;
@@ -125,14 +126,14 @@ static void finish(struct run *r)
         deliver(r);
 }
 
-static bool group_alive(const struct run *r)
+static bool group_alive(const struct proc *r)
 {
     return kill(-r->pid, 0) == 0;
 }
 
 static void on_timer(void *arg);
 
-static void enter(struct run *r, enum stage stage, int64_t wait_ms)
+static void enter(struct proc *r, enum stage stage, int64_t wait_ms)
 {
     loop_timer_cancel(r->timer);
     r->stage = stage;
@@ -140,7 +141,7 @@ static void enter(struct run *r, enum stage stage, int64_t wait_ms)
 }
 
 /* Called on each news: the command's end, its output's end, SIGKILL sent. */
-static void settle(struct run *r)
+static void settle(struct proc *r)
 {
     if (r->stage == CLOSING || !r->exited)
         return;
@@ -156,7 +157,7 @@ static void settle(struct run *r)
 
 static void on_timer(void *arg)
 {
-    struct run *r = arg;
+    struct proc *r = arg;
 
     r->timer = NULL;
     switch (r->stage) {
@@ -184,7 +185,7 @@ static void on_timer(void *arg)
 
 static void on_exit_status(uv_process_t *h, int64_t status, int term_signal)
 {
-    struct run *r = h->data;
+    struct proc *r = h->data;
 
     r->exited = true;
     r->result.signal = term_signal;
@@ -195,7 +196,7 @@ static void on_exit_status(uv_process_t *h, int64_t status, int term_signal)
 
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *b)
 {
-    struct run *r = h->data;
+    struct proc *r = h->data;
 
     (void)hint;
     *b = uv_buf_init(r->chunk, sizeof r->chunk);
@@ -203,7 +204,7 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *b)
 
 static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
 {
-    struct run *r = s->data;
+    struct proc *r = s->data;
 
     if (n > 0)
         take_output(r, b->base, (size_t)n);
@@ -216,7 +217,7 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
 
 static void on_written(uv_write_t *w, int status)
 {
-    struct run *r = w->data;
+    struct proc *r = w->data;
 
     /* A command that does not read its input is no error: its exit code
      * speaks for it. */
@@ -224,7 +225,7 @@ static void on_written(uv_write_t *w, int status)
     close_handle((uv_handle_t *)&r->in);
 }
 
-static void init_pipe(struct run *r, uv_pipe_t *p, uv_file fd)
+static void init_pipe(struct proc *r, uv_pipe_t *p, uv_file fd)
 {
     (void)uv_pipe_init(loop_uv(r->loop), p, 0);
     p->data = r;
@@ -232,7 +233,7 @@ static void init_pipe(struct run *r, uv_pipe_t *p, uv_file fd)
     (void)uv_pipe_open(p, fd);
 }
 
-static int spawn(struct run *r, char *const *argv, const char *dir,
+static int spawn(struct proc *r, char *const *argv, const char *dir,
                  uv_file in_fd, uv_file out_fd)
 {
     uv_stdio_container_t io[3];
@@ -260,13 +261,13 @@ static int spawn(struct run *r, char *const *argv, const char *dir,
 
 static void on_not_started(void *arg)
 {
-    struct run *r = arg;
+    struct proc *r = arg;
 
     r->timer = NULL;
     finish(r);
 }
 
-static int not_started(struct run *r, const char *dir, int rc)
+static int not_started(struct proc *r, const char *dir, int rc)
 {
     if (dir != NULL && access(dir, X_OK) != 0)
         return err_set(&r->result.err, ERR_LOCAL,
@@ -283,7 +284,7 @@ static void close_fd(uv_file fd)
 }
 
 /* returns 0, or -1 with the result's err set */
-static int start(struct run *r, char *const *argv, const char *dir,
+static int start(struct proc *r, char *const *argv, const char *dir,
                  size_t input_len)
 {
     uv_file in[2] = {-1, -1}, out[2] = {-1, -1};
@@ -313,11 +314,11 @@ static int start(struct run *r, char *const *argv, const char *dir,
     return 0;
 }
 
-void proc_run(struct loop *l, char *const *argv, const char *dir,
-              const char *input, size_t input_len, int64_t timeout_ms,
-              proc_cb *cb, void *arg)
+struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
+                      const char *input, size_t input_len, int64_t timeout_ms,
+                      proc_cb *cb, void *arg)
 {
-    struct run *r = mem_alloc(sizeof *r);
+    struct proc *r = mem_alloc(sizeof *r);
 
     r->loop = l;
     r->cb = cb;
@@ -335,4 +336,14 @@ void proc_run(struct loop *l, char *const *argv, const char *dir,
     } else {
         r->timer = loop_timer_start(l, 0, on_not_started, r);
     }
+    return r;
+}
+
+void proc_drop(struct proc *r)
+{
+    r->cb = NULL;
+    if (r->result.started && !r->exited)
+        (void)kill(-r->pid, SIGKILL);
+    if (r->stage != CLOSING)
+        finish(r);
 }

@@ -41,10 +41,14 @@ void proc_argv_free(char **argv);
  * loop_free. After timeout_ms (more than 0) the group gets SIGTERM, a second
  * later SIGKILL. A process that outlives the command (a service that it
  * started) is let live; its output is not waited for. argv, dir and input are
- * copied where they are needed later.
+ * copied where they are needed later. The handle is valid until cb starts.
  * source: uv_spawn(3), setsid(2), kill(2) */
-void proc_run(struct loop *l, char *const *argv, const char *dir,
-              const char *input, size_t input_len, int64_t timeout_ms,
-              proc_cb *cb, void *arg);
+struct proc;
+struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
+                      const char *input, size_t input_len, int64_t timeout_ms,
+                      proc_cb *cb, void *arg) __attribute__((returns_nonnull));
+/* Ends the whole group at once (SIGKILL) and forgets the call; cb will not
+ * come. Only before cb has started. */
+void proc_drop(struct proc *p);
 
 #endif

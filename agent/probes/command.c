@@ -45,12 +45,33 @@ static void on_end(void *arg, const struct proc_result *p)
 {
     uint64_t tag;
     struct probe_env *env = probe_ticket_take(arg, &tag);
+    struct probe_run *run = env != NULL ? probe_run_find(env, tag) : NULL;
     struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0, ""};
 
-    if (env == NULL)
+    if (run == NULL)
         return;
+    free(run->u.state); /* nothing is left to be ended */
+    run->u.state = NULL;
     judge(p, &r);
     probe_run_finish(env, tag, &r);
+}
+
+/* What is to be ended with the probe, where we run it ourselves. */
+struct command {
+    struct proc *proc;
+    struct probe_ticket *ticket;
+};
+
+static void command_end(struct probe_run *run)
+{
+    struct command *c = run->u.state;
+    uint64_t tag;
+
+    if (c == NULL)
+        return;
+    proc_drop(c->proc);
+    (void)probe_ticket_take(c->ticket, &tag);
+    free(c);
 }
 
 static int command_start(struct probe_run *run, struct probe_result *r)
@@ -58,17 +79,22 @@ static int command_start(struct probe_run *run, struct probe_result *r)
     const struct probe_params *p = probe_run_params(run);
     struct probe_env *env = run->env;
     int64_t timeout_ms = probe_timeout_ms(&run->spec);
+    struct command *c;
 
     if (p->argv == NULL || p->argv[0] == NULL) {
         (void)probe_local(r, PROBE_UNABLE, "no such command");
         return -1;
     }
-    if (env->hooks.run != NULL)
+    if (env->hooks.run != NULL) {
         env->hooks.run(env->hooks.arg, p->argv, timeout_ms, on_end,
                        probe_ticket_new(run));
-    else
-        proc_run(env->loop, p->argv, NULL, NULL, 0, timeout_ms, on_end,
-                 probe_ticket_new(run));
+        return 0;
+    }
+    c = mem_alloc(sizeof *c);
+    c->ticket = probe_ticket_new(run);
+    c->proc = proc_run(env->loop, p->argv, NULL, NULL, 0, timeout_ms, on_end,
+                       c->ticket);
+    run->u.state = c;
     return 0;
 }
 
@@ -78,5 +104,6 @@ const struct probe_ops probe_command = {
     .lane = PROBE_LANE_CHILD,
     .no_port = true,
     .start = command_start,
+    .end = command_end,
     .grace_ms = 5000, /* the verdict comes when the group has ended */
 };
