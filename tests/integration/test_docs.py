@@ -140,7 +140,7 @@ def test_options(root, agent, tmp_path):
     caveats = text[text.index(".Sh CAVEATS"):]
     for name in sections:
         assert f".Ic {name}" in text, name
-    for name in ("listen", "command", "view"):
+    for name in ("listen", "view"):
         assert name in caveats
 
 
