@@ -42,7 +42,7 @@ static void look_at_hands(struct plan_value *v)
 {
     struct memory_value *m = v->memory;
 
-    v->confirm = m->uncertain;
+    v->confirm = v->confirm || m->uncertain; /* until it is written */
     if (m->seen && !m->uncertain && m->expected != v->published) {
         m->put_in = v->published;
         /* Whoever puts a value in by hand has let it in; allDown: all, which
@@ -494,6 +494,7 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
     struct memory_value *m = v->memory;
 
     m->uncertain = unknown;
+    v->confirm = false;
     if (unknown)
         return;
     if (v->publish) {

@@ -142,15 +142,19 @@ void round_verify(struct round *r);     /* round_verify.c */
 void round_list_zones(struct round *r);
 void round_find_servers(struct round *r);
 void round_check_servers(struct round *r);
-/* An instance that is open; its zone, in r->zones. */
+/* A zone, in r->zones; it has failed where its provider is not open. */
 struct round_zone *round_add_zone(struct round *r,
                                   const struct config_zone *cfg,
                                   const char *name);
+/* round.c: trust = ad with resolvers that are not on loopback is ERR_INPUT */
+MUST_CHECK int round_check_trust(const struct round *r, struct err *e);
 /* round_discover.c: lists, and what is known; then what was listed */
 void round_discover_lists(struct round *r);
 void round_discover_rest(struct round *r);
 /* round_probe.c: a record's condition became true, or false */
 void round_tell_value(struct round_zone *z, size_t set, size_t value);
+/* round_overrides.c: those whose time is over are told, and go */
+void round_end_overrides(struct round *r);
 /* round_plan.c: asks the provider, and what was planned is told */
 void round_observe(struct round_zone *z);
 void round_report_set(struct round_zone *z, size_t set);
