@@ -92,6 +92,8 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
     struct plan_set *ps = &z->world->plan.sets[s];
     struct plan_value *v = &ps->values[k];
 
+    const char *reason = reason_of(z, s, k); /* before it is done */
+
     if (whole->code != ERR_NONE && v->publish == v->published) {
         v->memory->uncertain = true; /* nothing new to tell yet */
         return;
@@ -111,7 +113,7 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
                z->name, ps->name, spec_type_name(ps->type), v->data, v->publish,
-               reason_of(z, s, k));
+               reason);
 }
 
 static void on_not_done(struct round_zone *z, size_t s, size_t k,

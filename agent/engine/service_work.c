@@ -264,9 +264,10 @@ static void end_look(struct service_zone *z, int64_t now_ms)
     service_problem_begin(z, SERVICE_PROBLEM_LOOK);
     round_looked(&z->look_zone, looks);
     service_problem_end(z, SERVICE_PROBLEM_LOOK);
-    service_changed(z->svc);
-    if (!is_pending(z->now->rz->world))
+    if (!is_pending(z->now->rz->world)) {
+        service_save(z->svc);
         return;
+    }
     if (z->look_pause_ms < LOOK_FIRST_MS)
         z->look_pause_ms = LOOK_FIRST_MS;
     z->look_at_ms = now_ms + z->look_pause_ms;
