@@ -123,7 +123,7 @@ MANS    = $(wildcard contrib/man/*.[1-9])
 
 CLANG_FORMAT ?= clang-format
 
-LINTS := format arrows banned size globals headers shell man
+LINTS := format arrows banned size globals headers shell man generated
 
 # -k: one look at all that is wrong.
 lint:
@@ -154,6 +154,13 @@ lint-man:
 	    echo 'lint: mandoc is not installed: manual pages not checked'; \
 	elif [ -n '$(MANS)' ]; then mandoc -Tlint -Wwarning $(MANS); fi
 
+# The manual's lists and the JSON Schema, from the parser's tables.
+lint-generated: $(OUT)/tools/manual
+	@sh contrib/lint/generated.sh $<
+
+generate: $(OUT)/tools/manual
+	@sh contrib/lint/generated.sh $< write
+
 # Slow, and now and then wrong: for a person to read.
 analyze:
 	@bad=0; for f in $(SRC); do \
@@ -173,10 +180,11 @@ SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
 DOCDIR  ?= $(PREFIX)/share/doc/dnsfailover
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+SPECDOCS = specs/dnsfailover.schema.json $(sort $(wildcard specs/examples/*))
 
 install: $(OUT)/dnsfailover
 	install -d '$(DESTDIR)$(SBINDIR)' '$(DESTDIR)$(DOCDIR)/cron.d' \
-	    '$(DESTDIR)$(UNITDIR)'
+	    '$(DESTDIR)$(DOCDIR)/examples' '$(DESTDIR)$(UNITDIR)'
 	install -m 755 $(OUT)/dnsfailover '$(DESTDIR)$(SBINDIR)/dnsfailover'
 	for m in $(MANS); do \
 	    install -D -m 644 $$m \
@@ -184,6 +192,10 @@ install: $(OUT)/dnsfailover
 	done
 	for d in README.md LICENSE contrib/dnsfailover.conf.example; do \
 	    [ ! -e $$d ] || install -m 644 $$d '$(DESTDIR)$(DOCDIR)/' || exit 1; \
+	done
+	for d in $(SPECDOCS); do \
+	    [ ! -e $$d ] || \
+	    install -m 644 $$d '$(DESTDIR)$(DOCDIR)/examples/' || exit 1; \
 	done
 	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/cron.d/dnsfailover \
 	    >'$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover'
@@ -208,6 +220,7 @@ help:
 	@echo 'make demo        the main job, for a person to watch'
 	@echo 'make asan        the tests under ASan and UBSan'
 	@echo 'make lint        format, include arrows, banned functions, sizes …'
+	@echo 'make generate    the lists of the manual and the JSON Schema'
 	@echo 'make analyze     gcc -fanalyzer, cppcheck'
 	@echo 'make fuzz        libFuzzer on each target, FUZZ_S=$(FUZZ_S) seconds each'
 	@echo 'make bench       speed; one line for each target'
@@ -224,5 +237,5 @@ clean:
                     $(OUT)/fuzz/*.d $(OUT)/tools/*.d)
 
 .PHONY: all test-programs test asan demo bench fuzz lint $(LINTS:%=lint-%) \
-        analyze install uninstall help clean
+        generate analyze install uninstall help clean
 .SECONDARY:

@@ -27,6 +27,7 @@ struct writing {
     const struct isp_row *row; /* that gets the text; NULL: add one */
     const char *id;            /* of it, or of the added one */
     size_t extra;              /* the next of ours that may be switched off */
+    bool added;                /* it is not known whether a row was added */
     struct err why;            /* what the write's answer said */
     struct provider_written out;
     provider_written_cb *cb;
@@ -223,6 +224,8 @@ static void on_update(void *arg, const struct isp_reply *r)
         read_back(w);
 }
 
+static void search(struct writing *w);
+
 static bool is_id(const struct soap_value *v)
 {
     return (v->kind == SOAP_STRING || v->kind == SOAP_INT) &&
@@ -239,10 +242,11 @@ static void on_add(void *arg, const struct isp_reply *r)
         fail_read(w, &w->why);
     } else if (r->err.code != ERR_NONE || !is_id(r->value)) {
         if (w->why.code == ERR_NONE)
-            (void)err_set(&w->why, ERR_UNKNOWN,
+            (void)err_set(&w->why, ERR_RETRY,
                           "the panel did not say the new record's id");
-        w->why.code = ERR_UNKNOWN;
-        finish(w, &w->why);
+        w->added = true;
+        w->ours.n = w->variant = 0;
+        search(w);
     } else {
         w->id = arena_strdup(w->a, r->value->text);
         read_back(w);
@@ -353,7 +357,33 @@ static void on_whole_zone(void *arg, const struct isp_reply *r)
     }
 }
 
-static void search(struct writing *w);
+/* After an addition whose answer says nothing. */
+static void look_for_added(struct writing *w)
+{
+    w->row = pick(w);
+    if (w->row == NULL || !w->row->active ||
+        strcmp(w->row->data, w->what.text) != 0) {
+        if (w->why.code == ERR_UNKNOWN)
+            w->why.code = ERR_RETRY; /* it was looked for: it is not there */
+        finish(w, &w->why);
+        return;
+    }
+    w->out.changed = true;
+    switch_off_extras(w);
+}
+
+static void fail_search(struct writing *w, const struct err *e)
+{
+    struct err doubt;
+
+    if (!w->added) {
+        fail_read(w, e);
+        return;
+    }
+    (void)err_set(&doubt, ERR_UNKNOWN, "%.400s; looking for it: %.400s",
+                  w->why.msg, e->msg);
+    finish(w, &doubt);
+}
 
 static void on_search(void *arg, const struct isp_reply *r)
 {
@@ -364,9 +394,11 @@ static void on_search(void *arg, const struct isp_reply *r)
     size_t n;
 
     if (collect(w, r, &n, &e) != 0) {
-        fail_read(w, &e);
+        fail_search(w, &e);
     } else if (++w->variant < isp_name_variants(w->name, w->z, variants)) {
         search(w);
+    } else if (w->added) {
+        look_for_added(w);
     } else if (w->ours.n > 0) {
         write_text(w);
     } else {

@@ -363,6 +363,20 @@ int message_serial(const struct message *m, uint32_t *serial)
     return rr != NULL && soa_serial(rr, serial) ? 0 : -1;
 }
 
+int message_soa_minimum(const struct message *m, uint32_t *seconds)
+{
+    size_t at = 0;
+    const ldns_rr *rr = next(m, &at, NULL, MESSAGE_SOA);
+    const ldns_rdf *minimum = rr != NULL ? ldns_rr_rdf(rr, 6) : NULL;
+
+    if (minimum == NULL || ldns_rdf_size(minimum) != 4)
+        return -1;
+    *seconds = ldns_read_uint32(ldns_rdf_data(minimum));
+    if (ldns_rr_ttl(rr) < *seconds)
+        *seconds = ldns_rr_ttl(rr);
+    return 0;
+}
+
 void message_each(const struct message *m, message_record_fn *fn, void *arg)
 {
     const ldns_rr_list *list = ldns_pkt_answer(m->pkt);

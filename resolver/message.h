@@ -92,4 +92,9 @@ void message_each(const struct message *m, message_record_fn *fn, void *arg);
 /* The serial of a SOA in the answer. returns 0, or -1: none */
 MUST_CHECK int message_serial(const struct message *m, uint32_t *serial);
 
+/* How long a negative answer of the zone is kept, by the SOA in the answer:
+ * the smaller of its TTL and its minimum. returns 0, or -1: none.
+ * source: RFC 2308 5 */
+MUST_CHECK int message_soa_minimum(const struct message *m, uint32_t *seconds);
+
 #endif

@@ -9,6 +9,7 @@
 
 #define CRON_LEAST_MS (45 * 1000LL)
 #define MINUTE_MS (60 * 1000LL)
+#define DEBOUNCE_MS 3000 /* where the apex says none: spec-language 7 */
 
 /* --- what surrounds it --------------------------------------------------- */
 
@@ -34,10 +35,12 @@ static int64_t publish_ms(const struct recall_zone *z)
 
 static int64_t debounce_ms(const struct recall_zone *z)
 {
-    if (z->nowners == 0 || z->owners[0].spec == NULL ||
-        !name_equal(z->owners[0].name, z->name))
-        return -1;
-    return z->owners[0].spec->debounce_ms;
+    const struct recall_owner *o = z->owners;
+
+    if (z->nowners == 0 || o->spec == NULL || !name_equal(o->name, z->name) ||
+        o->spec->debounce_ms < 0)
+        return DEBOUNCE_MS;
+    return o->spec->debounce_ms;
 }
 
 /* --- the document -------------------------------------------------------- */
@@ -209,7 +212,7 @@ static int run(const struct cli_options *o, char *const *args)
 const struct cli_command cli_explain = {
     "explain",
     "NAME",
-    "why each record is published or not, and what comes next",
+    "why a record is published or not, and what is next",
     "Its checks with counters and last results, its conditions, the data\n"
     "centres, what is missing for the next change and when it can come at the\n"
     "earliest, and the worst-case failover time. Read from the state: asks\n"

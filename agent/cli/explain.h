@@ -15,7 +15,7 @@ struct explain {
     struct recall_zone *zone;
     struct when_env when; /* .w, .spec of the set at hand */
     int64_t provider_ms;  /* until a change is published */
-    int64_t debounce_ms;  /* of the zone; -1: the default */
+    int64_t debounce_ms;  /* of the zone */
 };
 
 /* A set with its records. */

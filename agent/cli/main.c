@@ -148,7 +148,7 @@ static int help(void)
                "usage or\n"
                "configuration, 3 changes pending, 75 another run holds the "
                "lock\n"
-               "see dnsfailover(8), dnsfailover.conf(5)");
+               "see dnsfailover(8), dnsfailover-spec(5), dnsfailover.conf(5)");
     return CLI_DONE;
 }
 

@@ -96,7 +96,7 @@ static void list_zone(struct list *l, const struct recall_zone *z)
             const char *name = s->sets[k].name;
 
             if ((k == 0 || !name_equal(s->sets[k - 1].name, name)) &&
-                !before_in_zone(z, i, name))
+                (l->n > LISTED || !before_in_zone(z, i, name)))
                 list_add(l, name, NULL);
         }
     }

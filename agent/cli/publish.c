@@ -29,25 +29,34 @@ struct job {
 
 /* --- the file ------------------------------------------------------------- */
 
-static int read_file(const char *path, struct buf *b, struct err *e)
+static int read_all(FILE *f, struct buf *b, struct err *e)
 {
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     char chunk[8192];
     size_t n;
-    int rc = 0;
 
-    if (f == NULL)
-        return err_set(e, ERR_INPUT, "%s", strerror(errno));
     while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && !b->over)
         buf_add(b, chunk, n);
     if (ferror(f) != 0)
-        rc = err_set(e, ERR_INPUT, "%s", strerror(errno));
-    if (f != stdin)
-        (void)fclose(f);
+        return err_set(e, ERR_INPUT, "%s", strerror(errno));
     /* A final newline is the editor's, not the spec's. */
     while (b->len > 0 &&
            (b->data[b->len - 1] == '\n' || b->data[b->len - 1] == '\r'))
         b->data[--b->len] = '\0';
+    return 0;
+}
+
+static int read_file(const char *path, struct buf *b, struct err *e)
+{
+    FILE *f;
+    int rc;
+
+    if (strcmp(path, "-") == 0)
+        return read_all(stdin, b, e);
+    f = fopen(path, "re");
+    if (f == NULL)
+        return err_set(e, ERR_INPUT, "%s", strerror(errno));
+    rc = read_all(f, b, e);
+    (void)fclose(f);
     return rc;
 }
 

@@ -22,7 +22,7 @@ static bool same_set(const struct spec_set *a, const struct spec_set *b)
 static const struct spec_set *find_set(const struct spec *s,
                                        const struct spec_set *like)
 {
-    for (size_t i = 0; s != NULL && i < s->nsets; i++)
+    for (size_t i = 0; i < s->nsets; i++)
         if (same_set(&s->sets[i], like))
             return &s->sets[i];
     return NULL;
@@ -85,6 +85,17 @@ static bool compare(const struct spec_set *old, const struct spec_set *now)
     return n > 0;
 }
 
+static void tell_same(const struct spec *old, const struct spec *now)
+{
+    char *x = spec_print(old), *y = spec_print(now);
+
+    (void)puts(strcmp(x, y) == 0
+                   ? "= the same spec"
+                   : "= the same sets and values; other members differ");
+    free(x);
+    free(y);
+}
+
 void publish_print_diff(const struct spec *old, const struct spec *now)
 {
     bool any = false;
@@ -93,14 +104,8 @@ void publish_print_diff(const struct spec *old, const struct spec *now)
         if (find_set(now, &old->sets[i]) == NULL)
             any |= compare(&old->sets[i], NULL);
     for (size_t i = 0; i < now->nsets; i++)
-        any |= compare(find_set(old, &now->sets[i]), &now->sets[i]);
-    if (old == NULL || any)
-        return;
-    char *x = spec_print(old), *y = spec_print(now);
-
-    (void)puts(strcmp(x, y) == 0
-                   ? "= the same spec"
-                   : "= the same sets and values; other members differ");
-    free(x);
-    free(y);
+        any |= compare(old != NULL ? find_set(old, &now->sets[i]) : NULL,
+                       &now->sets[i]);
+    if (old != NULL && !any)
+        tell_same(old, now);
 }

@@ -276,59 +276,89 @@ static void let_in_fresh(struct judge *j, size_t i)
 /* --- records ----------------------------------------------------------------
  */
 
-static void take_leaf(struct judge_record *out, const struct judge_leaf *leaf)
+/* What took a record out, for the brake: how long and how often its checks
+ * have failed. any: none of them fails (a negation): then one period of what
+ * it names is waited for. */
+struct blame {
+    const struct judge *j;
+    struct judge_record *out;
+    bool any;
+};
+
+static void take_leaf(const struct blame *b, size_t check, long place)
 {
-    if (leaf->up != TRI_FALSE)
+    struct judge_leaf leaf = b->j->env->leaf(b->j->env->arg, check, place);
+    struct judge_record *out = b->out;
+
+    if (leaf.up != TRI_FALSE && !b->any)
         return;
-    if (out->need_failure == 0 || leaf->decided_ms < out->decided_ms)
-        out->decided_ms = leaf->decided_ms;
-    if (out->need_failure == 0 || leaf->fail_streak < out->fail_streak)
-        out->fail_streak = leaf->fail_streak;
-    if (leaf->need_failure > out->need_failure)
-        out->need_failure = leaf->need_failure;
-    if (leaf->access_period_ms > out->access_period_ms)
-        out->access_period_ms = leaf->access_period_ms;
+    if (leaf.access_period_ms > out->access_period_ms)
+        out->access_period_ms = leaf.access_period_ms;
+    if (b->any) {
+        if (leaf.decided_ms > out->decided_ms)
+            out->decided_ms = leaf.decided_ms;
+        return;
+    }
+    if (out->need_failure == 0 || leaf.decided_ms < out->decided_ms)
+        out->decided_ms = leaf.decided_ms;
+    if (out->need_failure == 0 || leaf.fail_streak < out->fail_streak)
+        out->fail_streak = leaf.fail_streak;
+    if (leaf.need_failure > out->need_failure)
+        out->need_failure = leaf.need_failure;
 }
 
-/* The failing checks that a condition names, for the brake: how long and how
- * often they have failed. */
-static void take_cond(const struct judge *j, const struct spec_cond *c,
-                      long place, struct judge_record *out)
+static void take_dimension(const struct blame *b, const struct spec_dc *dc,
+                           int d)
 {
-    struct judge_leaf leaf;
+    for (size_t i = 0; i < dc->dims[d].n; i++)
+        take_leaf(b, dc->dims[d].checks[i], -1);
+}
+
+static void take_dc(const struct blame *b, const struct spec_dc *dc)
+{
+    for (int d = 0; d < SPEC_NDIMENSIONS; d++)
+        take_dimension(b, dc, d);
+}
+
+static void take_cond(const struct blame *b, const struct spec_cond *c,
+                      long place)
+{
+    const struct spec *s = b->j->s;
 
     switch (c->kind) {
     case SPEC_COND_CHECK:
-        leaf = j->env->leaf(j->env->arg, c->ref, place);
-        take_leaf(out, &leaf);
+        take_leaf(b, c->ref, place);
         break;
     case SPEC_COND_SCENARIO:
-        take_cond(j, &j->s->scenarios[c->ref].cond, place, out);
+        take_cond(b, &s->scenarios[c->ref].cond, place);
         break;
     case SPEC_COND_ALL:
     case SPEC_COND_ANY:
     case SPEC_COND_NEED:
         for (size_t i = 0; i < c->n; i++)
-            take_cond(j, &c->of[i], place, out);
+            take_cond(b, &c->of[i], place);
         break;
     case SPEC_COND_DC:
     case SPEC_COND_DC_STATE:
+        take_dc(b, &s->dcs[c->ref]);
+        break;
     case SPEC_COND_DIMENSION:
+        take_dimension(b, &s->dcs[c->ref], (int)c->dimension);
+        break;
     case SPEC_COND_MAINTENANCE:
         break;
     }
 }
 
-static void take_dc(const struct judge *j, const struct spec_dc *dc,
-                    struct judge_record *out)
+static void take_record(const struct blame *b, const struct spec_record *rec,
+                        long place)
 {
-    for (int d = 0; d < SPEC_NDIMENSIONS; d++)
-        for (size_t i = 0; i < dc->dims[d].n; i++) {
-            struct judge_leaf leaf =
-                j->env->leaf(j->env->arg, dc->dims[d].checks[i], -1);
-
-            take_leaf(out, &leaf);
-        }
+    for (size_t i = 0; i < rec->nchecks; i++)
+        take_leaf(b, rec->checks[i], place);
+    if (rec->when != NULL)
+        take_cond(b, rec->when, place);
+    if (rec->dc >= 0)
+        take_dc(b, &b->j->s->dcs[rec->dc]);
 }
 
 static enum tri record_truth(struct judge *j, const struct spec_record *rec,
@@ -365,6 +395,7 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
                       struct judge_record *out)
 {
     struct judge_dc *dcs = j->dcs;
+    struct blame b = {j, out, false};
 
     memset(out, 0, sizeof *out);
     out->healthy = record_truth(j, rec, place, false);
@@ -389,16 +420,10 @@ static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
     }
     if (out->healthy != TRI_FALSE)
         return;
-    for (size_t i = 0; i < rec->nchecks; i++) {
-        struct judge_leaf leaf =
-            j->env->leaf(j->env->arg, rec->checks[i], place);
-
-        take_leaf(out, &leaf);
-    }
-    if (rec->when != NULL)
-        take_cond(j, rec->when, place, out);
-    if (rec->dc >= 0)
-        take_dc(j, &j->s->dcs[rec->dc], out);
+    take_record(&b, rec, place);
+    b.any = out->need_failure == 0;
+    if (b.any)
+        take_record(&b, rec, place);
 }
 
 /* --- the whole --------------------------------------------------------------

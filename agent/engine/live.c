@@ -16,10 +16,11 @@ struct live {
     /* Sets that are looked at, or will be when their time has come. */
     size_t *active, nactive;
     bool *is_active, *is_new;
-    size_t *some, nsome; /* of the last step */
-    size_t published;    /* values, twins counted once */
-    struct recent *recent;
-    size_t nrecent, cap_recent;
+    size_t *some, nsome;   /* of the last step */
+    size_t published;      /* values, twins counted once */
+    struct recent *recent; /* by time, from first on */
+    size_t first_recent, nrecent, cap_recent;
+    size_t fresh; /* of them, those that are published since then */
     size_t held[PLAN_UNSEEN + 1]; /* sets, by what holds them */
     size_t nheld;
 };
@@ -27,33 +28,53 @@ struct live {
 /* --- what is published -----------------------------------------------------
  */
 
-static void note_recent(struct live *l, const struct plan_value *v)
-{
-    l->recent =
-        mem_grow(l->recent, &l->cap_recent, l->nrecent, sizeof *l->recent);
-    l->recent[l->nrecent].v = v;
-    l->recent[l->nrecent++].at_ms = v->memory->pending_since_ms;
-}
-
 static bool is_recent(const struct plan_value *v, int64_t now_ms)
 {
     return v->published && v->twin == 0 && !plan_stood(v, now_ms);
 }
 
-/* All that is published, less what the agent published within the minute. */
-static size_t count_stood(struct live *l, int64_t now_ms)
+static bool is_noted(const struct live *l, const struct recent *r)
 {
-    size_t n = 0;
+    for (size_t i = l->nrecent; i-- > l->first_recent;)
+        if (l->recent[i].v == r->v && l->recent[i].at_ms == r->at_ms)
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < l->nrecent; i++) {
-        const struct recent r = l->recent[i];
+/* again: it may be noted already, or be older than the last note. */
+static void note_recent(struct live *l, const struct plan_value *v, bool again)
+{
+    const struct recent r = {v, v->memory->pending_since_ms};
+    size_t at = l->nrecent;
 
-        /* An older note of a value that came and went says nothing. */
-        if (is_recent(r.v, now_ms) && r.at_ms == r.v->memory->pending_since_ms)
-            l->recent[n++] = r;
+    l->fresh++;
+    if (again && is_noted(l, &r))
+        return;
+    l->recent =
+        mem_grow(l->recent, &l->cap_recent, l->nrecent, sizeof *l->recent);
+    for (; at > l->first_recent && l->recent[at - 1].at_ms > r.at_ms; at--)
+        l->recent[at] = l->recent[at - 1];
+    l->recent[at] = r;
+    l->nrecent++;
+}
+
+/* Notes older than a minute go. One of a value that came and went says
+ * nothing any more. */
+static void drop_notes(struct live *l, int64_t now_ms)
+{
+    while (l->first_recent < l->nrecent &&
+           now_ms - l->recent[l->first_recent].at_ms >= PLAN_BRAKE_WINDOW_MS) {
+        const struct recent *r = &l->recent[l->first_recent++];
+
+        l->fresh -= r->v->published && r->v->twin == 0 &&
+                    r->v->memory->pending_since_ms == r->at_ms;
     }
-    l->nrecent = n;
-    return l->published - n;
+    if (l->first_recent <= l->nrecent / 2)
+        return;
+    l->nrecent -= l->first_recent;
+    memmove(l->recent, l->recent + l->first_recent,
+            l->nrecent * sizeof *l->recent);
+    l->first_recent = 0;
 }
 
 static void set_published(struct live *l, struct plan_set *ps, size_t value,
@@ -105,7 +126,7 @@ struct live *live_new(struct world *w, struct state_zone *row,
 
             l->published += v->published && v->twin == 0;
             if (is_recent(v, now_ms))
-                note_recent(l, v);
+                note_recent(l, v, true);
         }
     }
     w->plan.counted = true;
@@ -133,8 +154,9 @@ bool live_result(struct live *l, struct check *c, enum health_result result,
 {
     bool changed = health_feed(&c->row->health, &c->rule, result, now_ms);
 
-    /* A held set waits for more failures of what is down already. */
-    if (changed || l->nheld > 0)
+    /* A set that is held, or waits for the debounce, counts the failures of
+     * what is down already. */
+    if (changed || l->nheld > 0 || l->flush_ms != INT64_MAX)
         world_touch(l->w, c);
     return changed;
 }
@@ -144,9 +166,11 @@ void live_seen(struct live *l, size_t set, size_t value, bool published,
 {
     struct plan_set *ps = &l->w->plan.sets[set];
 
+    drop_notes(l, now_ms);
+    l->fresh -= is_recent(&ps->values[value], now_ms);
     set_published(l, ps, value, published);
     if (is_recent(&ps->values[value], now_ms))
-        note_recent(l, &ps->values[value]);
+        note_recent(l, &ps->values[value], true);
     world_touch_spec(l->w, l->w->sets[set].spec);
     activate(l, set);
 }
@@ -196,7 +220,8 @@ static void plan_some(struct live *l, bool alone, int64_t now_ms)
     zone->alone = alone;
     zone->some = l->some;
     zone->nsome = l->nsome;
-    zone->stood = count_stood(l, now_ms);
+    drop_notes(l, now_ms);
+    zone->stood = l->published - l->fresh;
     zone->nwithdrawn = 0;
     while (zone->nwithdrawn < most && l->row->withdrawn_ms[zone->nwithdrawn] &&
            now_ms - l->row->withdrawn_ms[zone->nwithdrawn] <
@@ -229,8 +254,21 @@ static bool sort_out(struct live *l)
     return pending;
 }
 
+/* What is planned because its time has come is judged first: how often its
+ * checks have failed meanwhile is no change of state, and counts. */
+static void touch_due(struct live *l, int64_t now_ms)
+{
+    for (size_t i = 0; i < l->nactive; i++) {
+        const struct plan_set *ps = &l->w->plan.sets[l->active[i]];
+
+        if (ps->again_ms != 0 && ps->again_ms <= now_ms)
+            world_touch_spec(l->w, l->w->sets[l->active[i]].spec);
+    }
+}
+
 bool live_step(struct live *l, bool alone, int64_t now_ms)
 {
+    touch_due(l, now_ms);
     (void)world_judge(l->w, now_ms);
     for (size_t i = 0; i < l->w->njudged; i++)
         activate(l, l->w->judged[i]);
@@ -289,14 +327,16 @@ void live_done(struct live *l, size_t set, size_t value, int64_t now_ms)
     struct plan_set *ps = &l->w->plan.sets[set];
     struct plan_value *v = &ps->values[value];
 
+    drop_notes(l, now_ms);
+    l->fresh -= is_recent(v, now_ms);
     if (plan_is_check_withdrawal(v))
         remember_withdrawal(l->row, now_ms);
     plan_done(ps, v, now_ms, false);
     if (v->dropped && !v->publish)
         v->memory->withdrawn = false; /* done with, not switched off */
     set_published(l, ps, value, v->publish);
-    if (v->publish)
-        note_recent(l, v);
+    if (is_recent(v, now_ms))
+        note_recent(l, v, false);
     /* onlyNew asks whether another data centre was published meanwhile. */
     world_touch_spec(l->w, l->w->sets[set].spec);
     activate(l, set);

@@ -38,11 +38,21 @@ static void again_at(struct plan_set *set, int64_t at_ms, int64_t now_ms)
 
 /* --- others' hands, damping ---------------------------------------------- */
 
+/* return: manual, and out for want of health. */
+static bool must_shut(const struct plan_value *v)
+{
+    return v->return_manual && !v->dropped && v->healthy == TRI_FALSE &&
+           !v->maintenance;
+}
+
 static void look_at_hands(struct plan_value *v)
 {
     struct memory_value *m = v->memory;
 
     v->confirm = v->confirm || m->uncertain; /* until it is written */
+    /* A withdrawal whose answer was lost, and it happened. */
+    if (m->seen && m->uncertain && m->expected && !v->published)
+        m->shut = m->shut || must_shut(v);
     if (m->seen && !m->uncertain && m->expected != v->published) {
         m->put_in = v->published;
         /* Whoever puts a value in by hand has let it in; allDown: all, which
@@ -101,7 +111,7 @@ static bool must_wait(struct plan_set *set, const struct plan_value *v,
 
     if (m->returning && v->return_after_ms > wait_ms)
         wait_ms = v->return_after_ms;
-    if (v->healthy != TRI_TRUE || v->published)
+    if (v->healthy != TRI_TRUE || v->published || v->twin > 0)
         return false;
     again_at(set, m->healthy_since_ms + wait_ms, now_ms);
     return now_ms - m->healthy_since_ms < wait_ms;
@@ -301,7 +311,8 @@ static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 bool plan_is_check_withdrawal(const struct plan_value *v)
 {
     return v->published && !v->publish && !v->dropped && v->twin == 0 &&
-           v->healthy == TRI_FALSE && !v->maintenance;
+           v->healthy == TRI_FALSE && !v->maintenance &&
+           v->access_period_ms > 0; /* 0: no check stands behind it */
 }
 
 static size_t count_withdrawals(const struct plan_set *set, int64_t *latest_ms)
@@ -501,7 +512,7 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
         m->created = m->created || !v->present;
         m->held_off = m->returning = false;
     } else {
-        m->shut = m->shut || (v->return_manual && plan_is_check_withdrawal(v));
+        m->shut = m->shut || (v->published && must_shut(v));
         remember_withdrawal(set, v, now_ms);
         set->memory->brake_since_ms = 0;
     }

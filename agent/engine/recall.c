@@ -22,9 +22,21 @@ static const struct config_zone *zone_config(const struct config *cfg,
     return any;
 }
 
+/* The first nsorted are in order; the few behind them are not yet. */
 struct recall_zone *recall_zone_find(struct recall *r, const char *name)
 {
-    for (size_t i = 0; i < r->nzones; i++)
+    for (size_t lo = 0, hi = r->nsorted; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+        int c = name_compare(name, r->zones[mid].name);
+
+        if (c == 0)
+            return &r->zones[mid];
+        if (c < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    for (size_t i = r->nsorted; i < r->nzones; i++)
         if (name_equal(r->zones[i].name, name))
             return &r->zones[i];
     return NULL;
@@ -34,8 +46,6 @@ static void add_zone(struct recall *r, const char *name)
 {
     struct recall_zone *z;
 
-    if (recall_zone_find(r, name) != NULL)
-        return;
     r->zones = mem_grow(r->zones, &r->cap_zones, r->nzones, sizeof *r->zones);
     z = &r->zones[r->nzones++];
     z->name = arena_strdup(r->arena, name);
@@ -52,8 +62,11 @@ static void add_owner(struct recall *r, struct state_spec *row)
     if (bar == NULL || row->texts == NULL)
         return;
     zone = arena_strndup(r->arena, row->key, (size_t)(bar - row->key));
-    add_zone(r, zone);
     z = recall_zone_find(r, zone);
+    if (z == NULL) {
+        add_zone(r, zone);
+        z = &r->zones[r->nzones - 1];
+    }
     z->owners =
         mem_grow(z->owners, &z->cap_owners, z->nowners, sizeof *z->owners);
     o = &z->owners[z->nowners++];
@@ -73,6 +86,13 @@ static int by_zone(const void *pa, const void *pb)
     const struct recall_zone *a = pa, *b = pb;
 
     return name_compare(a->name, b->name);
+}
+
+static void sort_zones(struct recall *r)
+{
+    if (r->nzones > 0)
+        qsort(r->zones, r->nzones, sizeof *r->zones, by_zone);
+    r->nsorted = r->nzones;
 }
 
 /* In canonical order the apex comes before what is below it. */
@@ -104,18 +124,18 @@ static void parse_zone(struct recall *r, struct recall_zone *z)
 
 /* --- data centres -------------------------------------------------------- */
 
-static bool has_dc(const struct recall *r, const struct recall_zone *z,
-                   const char *name)
+static bool has_dc(const struct recall *r, size_t first, const char *name)
 {
-    for (size_t i = 0; i < r->ndcs; i++)
-        if (r->dcs[i].zone == z && r->dcs[i].shared &&
-            strcmp(r->dcs[i].name, name) == 0)
+    for (size_t i = first; i < r->ndcs; i++)
+        if (r->dcs[i].shared && strcmp(r->dcs[i].name, name) == 0)
             return true;
     return false;
 }
 
 static void add_dcs(struct recall *r, struct recall_zone *z)
 {
+    size_t first = r->ndcs;
+
     for (size_t i = 0; i < z->nowners; i++) {
         const struct recall_owner *o = &z->owners[i];
 
@@ -124,7 +144,7 @@ static void add_dcs(struct recall *r, struct recall_zone *z)
             bool shared = dc->from_apex || name_equal(o->name, z->name);
             struct recall_dc *d;
 
-            if (shared && has_dc(r, z, dc->name))
+            if (shared && has_dc(r, first, dc->name))
                 continue;
             r->dcs = mem_grow(r->dcs, &r->cap_dcs, r->ndcs, sizeof *r->dcs);
             d = &r->dcs[r->ndcs++];
@@ -153,10 +173,10 @@ struct recall *recall_new(const struct config *cfg, struct state *s)
     r->limits.nallow = cfg->nallow_targets;
     for (zone = state_zones(s); zone != NULL; zone = zone->hh.next)
         add_zone(r, zone->key);
+    sort_zones(r);
     for (row = state_specs(s); row != NULL; row = row->hh.next)
         add_owner(r, row);
-    if (r->nzones > 0)
-        qsort(r->zones, r->nzones, sizeof *r->zones, by_zone);
+    sort_zones(r);
     for (size_t i = 0; i < r->nzones; i++) {
         if (r->zones[i].nowners > 0)
             parse_zone(r, &r->zones[i]);

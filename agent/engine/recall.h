@@ -40,7 +40,7 @@ struct recall {
     struct checks *checks;
     struct probe_limits limits;
     struct recall_zone *zones; /* by name */
-    size_t nzones, cap_zones;
+    size_t nzones, cap_zones, nsorted;
     struct recall_dc *dcs; /* by zone, then name */
     size_t ndcs, cap_dcs;
     const char **refused; /* targets that the limits refuse: messages */

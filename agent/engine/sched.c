@@ -245,10 +245,11 @@ void sched_started(struct sched *s, struct sched_group *g, int64_t now_ms)
     heap_drop(s, g);
 }
 
-/* fraction: of the jitter, the same for all entries of one probe: what is
- * shared stays shared. */
+/* The fastest entry makes the group's jitter, the slower ones wait for one of
+ * its probes: what is shared stays shared.
+ * least_ms: the shortest period of the group */
 static void pause_entry(struct sched_group *g, struct sched_entry *e, bool calm,
-                        int64_t fraction)
+                        int64_t fraction, int64_t least_ms)
 {
     int64_t jitter_ms = e->pace.period_ms / JITTER_PART;
 
@@ -260,7 +261,8 @@ static void pause_entry(struct sched_group *g, struct sched_entry *e, bool calm,
     }
     e->due_ms = g->started_ms + e->pace.period_ms;
     e->ready_ms = e->due_ms - jitter_ms;
-    e->due_ms -= jitter_ms * fraction / 1024;
+    if (e->pace.period_ms == least_ms)
+        e->due_ms -= jitter_ms * fraction / 1024;
     if (e->first_pause)
         e->due_ms = e->ready_ms =
             g->started_ms + 1 + part_of(g, e->pace.period_ms);
@@ -270,13 +272,16 @@ static void pause_entry(struct sched_group *g, struct sched_entry *e, bool calm,
 void sched_result(struct sched *s, struct sched_group *g, sched_take *take,
                   void *taker)
 {
-    int64_t fraction = part_of(g, 1024);
+    int64_t fraction = part_of(g, 1024), least_ms = INT64_MAX;
 
+    for (struct sched_entry *e = g->entries; e != NULL; e = e->next)
+        if (e->pace.period_ms < least_ms)
+            least_ms = e->pace.period_ms;
     for (struct sched_entry *e = g->entries; e != NULL; e = e->next) {
         if (!e->takes)
             continue;
         e->takes = false;
-        pause_entry(g, e, take(taker, e->arg), fraction);
+        pause_entry(g, e, take(taker, e->arg), fraction, least_ms);
     }
     if (g->entries == NULL) {
         group_free(s, g);

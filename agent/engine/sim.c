@@ -187,8 +187,12 @@ static int begin_facts(struct sim *s, size_t *fact, struct err *e)
     for (; *fact < s->o->nfacts; (*fact)++) {
         const struct trace_fact *f = &s->o->facts[*fact];
 
-        if (s->o->start_ms + f->t_ms > s->now_ms || f->kind == TRACE_END)
+        if (s->o->start_ms + f->t_ms > s->now_ms)
             return 0;
+        if (f->kind == TRACE_END) {
+            *fact = s->o->nfacts;
+            return 0;
+        }
         if (f->kind != TRACE_RESTART)
             sim_facts_apply(s, *fact);
         else if (sim_agent_restart(s, e) != 0)

@@ -199,10 +199,11 @@ static int nobody(const struct sim *s, const struct trace_fact *f,
                    checks_where(c, where, sizeof where));
     }
     rc = err_set(e, ERR_INPUT,
-                 "line %zu: no check of the specs is %s%s%s; there are: %s%s",
-                 f->line, f->check != NULL ? f->check : "any",
-                 f->target != NULL ? " at " : "",
-                 f->target != NULL ? f->target : "",
+                 "line %zu: no check of the specs %s %s%s%s; there are: %s%s",
+                 f->line, f->check != NULL ? "is" : "probes",
+                 f->check != NULL ? f->check : f->target,
+                 f->check != NULL && f->target != NULL ? " at " : "",
+                 f->check != NULL && f->target != NULL ? f->target : "",
                  b.len > 0 ? buf_get(&b) : "none", b.over ? " …" : "");
     buf_fini(&b);
     return rc;

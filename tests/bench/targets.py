@@ -5,9 +5,11 @@ targets.py [--skip WHY] [NAME...]
 """
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -24,6 +26,7 @@ import gen_once
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
 PROGRAM = BUILD / "dnsfailover"
 ENGINE = BUILD / "tools" / "probe"
+DECIDE = BUILD / "tools" / "decide_bench"
 BARE = BUILD / "bench" / "probe"
 SINK = BUILD / "bench" / "sink"
 
@@ -246,9 +249,60 @@ def cron_500x2():
     return seconds
 
 
+DECIDE_N = (1_000, 10_000, 100_000)
+DECIDE_KB = 4_000_000
+
+
+def parse_900():
+    """Microseconds of CPU to read and merge a spec of 900 bytes."""
+    need(DECIDE)
+    runs = [measure(DECIDE, "parse", 10_000) for _ in range(5)]
+    us = statistics.median(r["parse_us"] for r in runs)
+    note(f"parse-900: 10,000 specs of {runs[0]['bytes']} bytes: "
+         + ", ".join(f"{r['parse_us']:.1f}" for r in runs)
+         + f" us each; {runs[0]['peak_kb'] / 1e4:.1f} kB each")
+    return us
+
+
+@functools.cache
+def decide_rows():
+    need(DECIDE)
+    available = re.search(r"MemAvailable: *([0-9]+)",
+                          pathlib.Path("/proc/meminfo").read_text())
+    if available and int(available[1]) < DECIDE_KB:
+        raise Skip("less than 4 GB of memory is free")
+    rows = {n: min((measure(DECIDE, "decide", n) for _ in range(3)),
+                   key=lambda r: r["all_us"] + r["single_us"])
+            for n in DECIDE_N}
+    for n, r in rows.items():
+        note(f"decide: {n} specs, {r['checks']} checks: all again "
+             f"{r['all_us']:.2f} us a spec, one check changed "
+             f"{r['single_us']:.2f} us ({r['cold_us']:.2f} us with cold "
+             f"caches); {r['peak_kb'] / n:.1f} kB a spec")
+    return rows
+
+
+def decide_ratio(key):
+    rows = decide_rows()
+    return rows[DECIDE_N[-1]][key] / rows[DECIDE_N[0]][key]
+
+
+def decide_linear():
+    """Cost a spec when all is decided again: 100,000 against 1,000."""
+    return decide_ratio("all_us")
+
+
+def decide_single():
+    """Cost when one check changed: among 100,000 specs against 1,000."""
+    return decide_ratio("single_us")
+
+
 # name: (function, limit, digits)
 TARGETS = {
     "cron-500x2": (cron_500x2, 2.5, 2),
+    "parse-900": (parse_900, 12, 1),
+    "decide-linear": (decide_linear, 2.5, 2),
+    "decide-single": (decide_single, 2, 2),
     "tcp-burst-cpu": (tcp_burst_cpu, 1.25, 2),
     "tcp-dead-10k-wall": (tcp_dead_10k_wall, 1.25, 3),
     "tcp-dead-10k-cpu": (tcp_dead_10k_cpu, 20, 1),
@@ -256,10 +310,14 @@ TARGETS = {
 }
 
 
+# Those that need no network at all.
+PLAIN = {"parse-900", "decide-linear", "decide-single"}
+
+
 def run(name, skip):
     function, limit, digits = TARGETS[name]
     try:
-        if skip:
+        if skip and name not in PLAIN:
             raise Skip(skip)
         figure = function()
     except Skip as e:

@@ -114,6 +114,35 @@ static void out_and_back(const char *text, size_t len, struct change c)
     free(off);
 }
 
+/* A spec's text into the file: it is there afterwards, as the only one. */
+static void put_spec(const char *text, size_t len)
+{
+    static const char spec[] = "[{\"a\":\"\\ ; ( \001\"}]";
+    static const char name[] = "_failover.www.example.test.";
+    struct masterfile *m = parse(text, len);
+    struct err e = {.code = ERR_NONE};
+    bool changed = false;
+    struct buf b, again;
+    int r;
+
+    buf_init(&b, MASTERFILE_MAX);
+    buf_init(&again, MASTERFILE_MAX);
+    r = masterfile_edit_txt(m, name, spec, sizeof spec - 1, 300, SERIAL, &b,
+                            &changed, &e);
+    need(r == 0 || e.code != ERR_BUG);
+    masterfile_free(m);
+    if (r == 0 && changed) {
+        m = parse(buf_get(&b), b.len);
+        need(m != NULL);
+        need(masterfile_edit_txt(m, name, spec, sizeof spec - 1, 300,
+                                 SERIAL + 1, &again, &changed, &e) == 0);
+        need(!changed);
+        masterfile_free(m);
+    }
+    buf_fini(&b);
+    buf_fini(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct masterfile *m = parse((const char *)data, size);
@@ -128,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rrset_list_init(&l);
     if (m == NULL)
         goto out;
+    put_spec((const char *)data, size);
     masterfile_specs(m, a, &owners, &n);
     if (masterfile_list(m, names, NNAMES, &l, NULL) != 0)
         goto out;

@@ -11,7 +11,8 @@ from world import (  # noqa: F401
 
 GOOD = rows((WWW, "192.0.2.1", 443), (WWW, "192.0.2.2", 443))
 WARNS = json.dumps([{"name": WWW, "data": "192.0.2.1", "check": "443",
-                     "weight": 3}])
+                     "weight": 3},
+                    {"name": WWW, "data": "192.0.2.2", "check": "443"}])
 BAD = json.dumps([{"name": WWW, "data": "192.0.2.1", "check": "443"},
                   {"name": WWW, "data": "192.0.2.2", "check": "443",
                    "ttl": "x"}])
@@ -58,7 +59,8 @@ def test_bad_file(agent, texts):
 def test_several_files(agent, texts):
     """All are looked at; one bad one is enough for exit 1."""
     good, bad, more = texts(good=GOOD, bad=BAD, more=json.dumps(
-        {"records": [{"data": "192.0.2.1", "check": 443}]}))
+        {"records": [{"data": "192.0.2.1", "check": 443},
+                     {"data": "192.0.2.2", "check": 443}]}))
     got = agent("lint", good, bad, more)
     assert got.returncode == 1
     lines = got.stdout.splitlines()
@@ -107,12 +109,16 @@ def test_json(agent, texts):
     assert got.returncode == 1
     good, bad, warns = (json.loads(x) for x in got.stdout.splitlines())
     assert good == {"source": str(paths[0]), "ok": True, "errors": [],
-                    "warnings": [], "spelling": "JSON"}
+                    "warnings": [], "spelling": "JSON", "notes": [
+                        {"id": "failover-time", "text":
+                         f"/0: {WWW} A: a failover takes at most 62s, and the "
+                         "TTL that stands in the zone"}]}
     assert bad["ok"] is False
     assert bad["errors"][0]["code"] == "input"
     assert bad["errors"][0]["text"].startswith('/1/ttl: found "x"')
     assert warns["ok"] is True
-    assert warns["warnings"][0].startswith("/0/weight")
+    assert [w["id"] for w in warns["warnings"]] == ["warning"]
+    assert warns["warnings"][0]["text"].startswith("/0/weight: unknown member")
 
 
 def test_name_and_zone_of_a_file(agent, texts):

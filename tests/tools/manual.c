@@ -5,9 +5,8 @@
 #include "specs/advise.h"
 #include "specs/tables.h"
 
-/* What the program's tables say of the language: the member lists of the
- * manual, the advice of lint, the JSON Schema. For `make generate`, and for
- * the tests that compare. */
+/* What the program's tables say of the language: the manual's lists of
+ * members and advice, the JSON Schema. For contrib/lint/generated.sh. */
 
 static int put(char *text)
 {
@@ -17,14 +16,19 @@ static int put(char *text)
     return rc;
 }
 
+/* source: mdoc(7) */
 static int advice(void)
 {
+    (void)puts(".Bl -tag -width Ds");
     for (size_t i = 0; i < SPEC_NADVICE; i++) {
         const struct spec_advice_kind *k = &spec_advice_kinds[i];
 
-        (void)printf("%s\t%s\t%s\n", k->id, k->info ? "info" : "warning",
-                     k->help);
+        (void)printf(".It Cm %s\n%c%s%s.\n", k->id,
+                     k->help[0] >= 'a' && k->help[0] <= 'z' ? k->help[0] - 32
+                                                            : k->help[0],
+                     k->help + 1, k->info ? " (a note)" : "");
     }
+    (void)puts(".El");
     return fflush(stdout) != 0;
 }
 
@@ -38,6 +42,6 @@ int main(int argc, char **argv)
         return put(spec_schema());
     if (strcmp(what, "advice") == 0)
         return advice();
-    (void)fputs("usage: manual members|schema|advice\n", stderr);
+    (void)fputs("usage: manual members|advice|schema\n", stderr);
     return 2;
 }

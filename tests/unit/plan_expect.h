@@ -1,6 +1,9 @@
 #ifndef TESTS_UNIT_PLAN_EXPECT_H
 #define TESTS_UNIT_PLAN_EXPECT_H
 
+#include <stdio.h>
+#include <string.h>
+
 #include "tests/unit/plan_world.h"
 
 /* What the planner's tests share; cmocka.h is included before. */

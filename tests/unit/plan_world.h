@@ -43,6 +43,7 @@ struct pw_value {
     int64_t return_after_ms;
     bool return_manual;
     bool maintenance, away; /* its data centre; away only while it is well */
+    size_t twin; /* 1 + the place of an earlier one with equal data; 0: none */
     struct memory_value memory;
 };
 
@@ -196,8 +197,17 @@ static inline void pw_look(struct pw *w)
         to->values = w->values[s];
         to->nvalues = from->n;
         to->memory = &from->memory;
-        for (size_t i = 0; i < from->n; i++)
-            pw_look_value(&from->v[i], &w->values[s][i]);
+        for (size_t i = 0; i < from->n; i++) {
+            struct plan_value *p = &w->values[s][i];
+
+            pw_look_value(&from->v[i], p);
+            p->twin = from->v[i].twin;
+            if (p->twin > 0) {
+                p->memory = &from->v[p->twin - 1].memory;
+                p->published = from->v[p->twin - 1].on;
+                p->present = from->v[p->twin - 1].present;
+            }
+        }
     }
 }
 

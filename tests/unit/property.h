@@ -239,6 +239,11 @@ static inline void describe(const struct plan_set *ps, struct described *d)
 
         if (v->dropped)
             continue;
+        memset(&d->v[n], 0, sizeof d->v[n]);
+        d->v[n].class = v->class;
+        d->v[n].dr_cond = v->dr_cond;
+        d->v[n].dr_if_no_records = v->dr_if_no_records;
+        d->v[n].barred = v->away || v->memory->shut;
         d->v[n].healthy = v->healthy;
         d->v[n].never_up = v->never_up;
         d->v[n].waiting = v->waiting;
@@ -252,6 +257,7 @@ static inline void describe(const struct plan_set *ps, struct described *d)
     }
     d->set.order = ps->order;
     d->set.take = ps->take;
+    d->set.single = ps->type == SPEC_CNAME;
     d->set.all_down = ps->all_down;
     d->set.values = d->v;
     d->set.fallback = d->v + d->set.nvalues;
@@ -269,6 +275,10 @@ static inline void random_decide_list(struct rng *r, struct decide_value *v,
         v[i].published = rng_percent(r, 50);
         v[i].never_up = v[i].healthy == TRI_FALSE && rng_percent(r, 30);
         v[i].waiting = v[i].healthy == TRI_TRUE && rng_percent(r, 30);
+        v[i].class = (enum decide_class)rng_below(r, 3);
+        v[i].dr_cond = (enum tri)rng_below(r, 3);
+        v[i].dr_if_no_records = rng_percent(r, 50);
+        v[i].barred = rng_percent(r, 10);
         v[i].held_off =
             v[i].healthy != TRI_FALSE && !v[i].published && rng_percent(r, 30);
     }

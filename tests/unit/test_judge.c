@@ -478,6 +478,51 @@ static void test_judge_cond(void **state)
     jh_close(&h);
 }
 
+/* For the brake: how long and how often the checks behind it have failed,
+ * also those of data centres that a condition names; where none fails, one
+ * period of what it names; nothing where no check stands behind it. */
+static void test_blame(void **state)
+{
+    static const struct {
+        const char *when;
+        uint32_t need;
+        int64_t period_ms;
+    } rows[] = {
+        {"\"a\"", 3, 10000},
+        {"\"d\"", 3, 10000},
+        {"\"d.ok\"", 3, 10000},
+        {"\"auto|d|wanAccess\"", 3, 10000},
+        {"\"s\"", 3, 10000},
+        {"[[\"b\",\"d\"]]", 3, 10000},
+        {"\"!b\"", 0, 10000},
+        {"\"!e\"", 0, 10000},
+        {"\"auto|d|maintenanceMode\"", 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[500];
+        struct jh h;
+
+        (void)snprintf(text, sizeof text,
+                       "{\"checks\":{\"a\":\"tcp:1@192.0.2.9\","
+                       "\"b\":\"tcp:2@192.0.2.9\"},\"dcs\":{\"d\":{"
+                       "\"wanAccess\":[\"tcp:3@192.0.2.9\"]},\"e\":{"
+                       "\"wanAccess\":[\"tcp:2@192.0.2.9\"]}},"
+                       "\"scenarios\":{\"s\":[[\"a\",\"!b\"]]},"
+                       "\"records\":[{\"data\":\"192.0.2.1\",\"if\":%s}]}",
+                       rows[i].when);
+        jh_open(&h, text);
+        for (size_t c = 0; c < h.spec->nchecks; c++)
+            h.state[c][0] = h.spec->checks[c].port == 2 ? 'T' : 'F';
+        JH_EXPECT(&h, "F");
+        assert_int_equal(h.records[0].need_failure, rows[i].need);
+        assert_int_equal(h.records[0].fail_streak, rows[i].need);
+        assert_int_equal(h.records[0].access_period_ms, rows[i].period_ms);
+        jh_close(&h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_maintenance),
         cmocka_unit_test(test_passive),
         cmocka_unit_test(test_judge_cond),
+        cmocka_unit_test(test_blame),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/base/charstr.h"
-#include "masterfile_edits.h"
+#include "tests/unit/masterfile_edits.h"
 
 /* A spec's TXT record in a master file: replaced in its place, the rest of
  * the file byte for byte as it was. */

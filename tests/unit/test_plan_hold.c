@@ -6,29 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tests/unit/plan_world.h"
+#include "tests/unit/plan_expect.h"
 
 /* When a set is left as it is, and values that are not quite its own. */
-
-#define MINUTE_MS (60 * 1000LL)
-
-static void expect_at(const struct pw *w, size_t s, const char *want, int line)
-{
-    char got[PW_VALUES + 1];
-
-    if (strcmp(pw_shows(&w->s[s], got), want) != 0)
-        fail_msg("line %d: set %zu shows %s, wanted %s (%s)", line, s, got,
-                 want, plan_reason(&w->sets[s]));
-}
-#define EXPECT(w, s, want) expect_at(w, s, want, __LINE__)
-
-/* A world that stands: every set published and known to be well. */
-static void settle(struct pw *w)
-{
-    pw_rounds(w, 2);
-    assert_int_equal(w->done, 0);
-    w->now_ms += 2 * MINUTE_MS;
-}
 
 /* --- blind, alone, learning, unseen ----------------------------------------
  */
@@ -291,7 +271,7 @@ static void test_reasons(void **state)
     memset(&set, 0, sizeof set);
     set.decision.rule = DECIDE_FALLBACK;
     assert_string_equal(plan_reason(&set), decide_rule_text(DECIDE_FALLBACK));
-    for (int h = PLAN_BLIND; h <= PLAN_UNSEEN; h++) {
+    for (int h = PLAN_FREE + 1; h <= PLAN_UNSEEN; h++) {
         set.hold = (enum plan_hold)h;
         assert_memory_equal(plan_reason(&set), "held: ", 6);
     }

@@ -132,6 +132,33 @@ static void test_return_manual(void **state)
     assert_false(s->v[0].memory.shut);
 }
 
+/* A withdrawal whose answer was lost is one when it happened. */
+static void test_return_manual_uncertain(void **state)
+{
+    static const enum pw_write ends[] = {PW_UNKNOWN_DONE, PW_UNKNOWN_LOST};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct pw w;
+        struct pw_set *s;
+
+        pw_init(&w);
+        s = pw_set_add(&w, 2, 1);
+        s->v[0].return_manual = true;
+        settle(&w);
+        s->v[0].target = PW_DEAD;
+        s->v[0].write = ends[i];
+        pw_round(&w);
+        s->v[0].write = PW_DONE;
+        pw_round(&w);
+        EXPECT(&w, 0, "01");
+        s->v[0].target = PW_ALIVE;
+        pw_rounds(&w, 5);
+        EXPECT(&w, 0, "01");
+        assert_true(s->v[0].memory.shut);
+    }
+}
+
 /* allDown: all publishes what is shut; that lets it in for as long only. */
 static void test_shut_in_all_down_all(void **state)
 {
@@ -434,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_return_after_alone),
         cmocka_unit_test(test_return_after_and_damping),
         cmocka_unit_test(test_return_manual),
+        cmocka_unit_test(test_return_manual_uncertain),
         cmocka_unit_test(test_shut_in_all_down_all),
         cmocka_unit_test(test_swap_is_no_withdrawal),
         cmocka_unit_test(test_readmit_ends_damping),
