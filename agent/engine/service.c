@@ -15,7 +15,7 @@
 #define LOCK_WAIT_MS 60000 /* a round of cron ends by itself */
 #define LOCK_POLL_MS 250
 #define SECOND_MS 1000
-#define SAVE_SOON_MS 5000
+#define SAVE_SOON_MS 2000
 #define SAVE_MOST_MS 60000
 
 /* --- rounds of its own kind ------------------------------------------------
@@ -63,22 +63,27 @@ void service_changed(struct service *svc)
         svc->save_at_ms = at_ms;
 }
 
-void service_save(struct service *svc)
+int service_save(struct service *svc, struct err *e)
 {
     struct service_zone *z;
-    struct err e;
+    struct err why;
+    int rc;
 
     DL_FOREACH2(svc->zones, z, next_zone)
     {
         if (z->now != NULL)
             world_save(z->now->rz->world);
     }
-    if (state_save(svc->state, &e) != 0)
-        round_problem(&svc->gen->round, "", "state", "%s", e.msg);
+    rc = state_save(svc->state, &why);
+    if (rc != 0)
+        round_problem(&svc->gen->round, "", "state", "%s", why.msg);
     else
         service_problem_over(svc, "", "state");
     svc->unsaved = false;
     svc->save_at_ms = clock_mono_ms() + SAVE_MOST_MS;
+    if (rc != 0 && e != NULL)
+        *e = why;
+    return rc;
 }
 
 static void sink(void *arg, const struct round_event *ev)
@@ -220,7 +225,7 @@ static void turn_seconds(struct service *svc, int64_t now_ms, int64_t *next_ms)
         svc->watchdog_at_ms = now_ms + watchdog_ms;
     }
     if (now_ms >= svc->save_at_ms)
-        service_save(svc);
+        (void)service_save(svc, NULL);
     if (watchdog_ms > 0 && svc->watchdog_at_ms < *next_ms)
         *next_ms = svc->watchdog_at_ms;
     if (svc->second_ms < *next_ms)
@@ -314,6 +319,7 @@ static void dispose(struct service *svc)
 {
     struct service_zone *z, *after;
 
+    service_control_close(svc);
     service_gens_close(svc);
     if (svc->probes != NULL)
         probes_free(svc->probes);
@@ -376,10 +382,11 @@ int service_run(struct config *cfg, const struct service_options *o,
     open_signals(svc);
     rc = open_all(svc, cfg, e);
     if (rc == 0) {
+        service_control_open(svc);
         run(svc);
         sd_notify_send(svc->sd, "STOPPING=1");
         finish_writes(svc);
-        service_save(svc);
+        (void)service_save(svc, NULL);
     }
     dispose(svc);
     return rc;

@@ -159,15 +159,19 @@ struct service {
     bool reload;
     uv_signal_t *signals[3];
     bool frozen_by_file, swept;
+    uv_pipe_t *control; /* NULL: none */
+    struct client *clients;
     int64_t second_ms, save_at_ms, saved_ms, watchdog_at_ms;
     bool unsaved;
 };
 
 /* --- service.c ----------------------------------------------------------- */
 
-/* Something worth keeping has changed: saved within seconds; now: at once. */
+/* Something worth keeping has changed: saved within seconds. */
 void service_changed(struct service *svc);
-void service_save(struct service *svc);
+/* At once. Failure is told; e may be NULL.
+ * returns 0, or -1 with e set (ERR_LOCAL) */
+int service_save(struct service *svc, struct err *e);
 /* A round of the service's own kind: what the stages stand on. */
 void service_round_init(struct service_gen *gen, struct round *r);
 void service_round_fini(struct round *r);
@@ -222,6 +226,11 @@ void service_probe_stop(struct service *svc);
 void service_probe_add(struct service_epoch *e);
 void service_probe_remove(struct service_epoch *e);
 void service_probe_hurry(struct service *svc, bool down_only);
+
+/* --- service_control.c: the operator's commands -------------------------- */
+
+void service_control_open(struct service *svc);
+void service_control_close(struct service *svc);
 
 /* --- service_anchor.c: is the agent itself cut off? ---------------------- */
 

@@ -132,7 +132,7 @@ static void start_apply(struct service_zone *z)
     }
     /* An end between the write and its save must not make our own change
      * look like somebody else's. */
-    service_save(z->svc);
+    (void)service_save(z->svc, NULL);
     z->work = SERVICE_APPLY;
     round_send(rz);
 }
@@ -191,7 +191,7 @@ static void end_apply(struct service_zone *z, int64_t now_ms)
     z->step_now = true;
     z->look_at_ms = now_ms + LOOK_AFTER_MS;
     z->look_pause_ms = LOOK_FIRST_MS;
-    service_save(z->svc);
+    (void)service_save(z->svc, NULL);
 }
 
 static void turn_idle(struct service_zone *z, int64_t now_ms, int64_t *next_ms)
@@ -265,7 +265,7 @@ static void end_look(struct service_zone *z, int64_t now_ms)
     round_looked(&z->look_zone, looks);
     service_problem_end(z, SERVICE_PROBLEM_LOOK);
     if (!is_pending(z->now->rz->world)) {
-        service_save(z->svc);
+        (void)service_save(z->svc, NULL);
         return;
     }
     if (z->look_pause_ms < LOOK_FIRST_MS)
