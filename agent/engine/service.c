@@ -152,6 +152,10 @@ static void reload(struct service *svc)
                                 "not valid: the old one is in force");
         return;
     }
+    if (strcmp(cfg->state, old->cfg->state) != 0)
+        round_note(&old->round, "",
+                   "state stays %s until the service is started anew",
+                   old->cfg->state);
     svc->gen = gen;
     service_gen_unref(old);
 }
