@@ -201,13 +201,18 @@ install: $(OUT)/dnsfailover
 	    >'$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover'
 	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/systemd/dnsfailover.service \
 	    >'$(DESTDIR)$(UNITDIR)/dnsfailover.service'
+	sed 's|/usr/local/sbin|$(SBINDIR)|g' \
+	    contrib/systemd/dnsfailover-run.service \
+	    >'$(DESTDIR)$(UNITDIR)/dnsfailover-run.service'
 	install -m 644 contrib/systemd/dnsfailover.timer '$(DESTDIR)$(UNITDIR)/'
 	chmod 644 '$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover' \
-	    '$(DESTDIR)$(UNITDIR)/dnsfailover.service'
+	    '$(DESTDIR)$(UNITDIR)/dnsfailover.service' \
+	    '$(DESTDIR)$(UNITDIR)/dnsfailover-run.service'
 
 uninstall:
 	rm -f '$(DESTDIR)$(SBINDIR)/dnsfailover' \
 	    '$(DESTDIR)$(UNITDIR)/dnsfailover.service' \
+	    '$(DESTDIR)$(UNITDIR)/dnsfailover-run.service' \
 	    '$(DESTDIR)$(UNITDIR)/dnsfailover.timer'
 	for m in $(MANS); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${m##*.}/$${m##*/}; \

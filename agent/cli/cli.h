@@ -55,8 +55,8 @@ struct cli_command {
     cli_fn *run;
 };
 extern const struct cli_command *const cli_commands[]; /* ends with NULL */
-extern const struct cli_command cli_once, cli_plan, cli_lint, cli_publish,
-    cli_status, cli_history;
+extern const struct cli_command cli_once, cli_run, cli_plan, cli_lint,
+    cli_publish, cli_status, cli_history;
 extern const struct cli_command cli_explain, cli_maintenance, cli_freeze,
     cli_thaw, cli_readmit;
 extern const struct cli_command cli_simulate;

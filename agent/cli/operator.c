@@ -1,5 +1,6 @@
 #include "agent/cli/operator.h"
 
+#include <cjson/cJSON.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/mem.h"
+#include "agent/engine/control.h"
 
 #define POLL_MS 100
 
@@ -40,17 +43,37 @@ static void find_user(char *out, size_t size)
 
 /* --- beginning and end --------------------------------------------------- */
 
+/* A service holds the lock for as long as it runs: its state, saved for us,
+ * is read, and the change handed over. returns false when none listens */
+static bool ask_service(struct operator_env *env, const char *path, int *rc,
+                        struct err *e)
+{
+    struct err why;
+
+    if (control_ask(path, "{\"save\":true}", &why) != 0) {
+        if (why.code == ERR_NOTFOUND)
+            return false;
+        *e = why;
+        *rc = -1;
+        return true;
+    }
+    env->to = cJSON_CreateObject();
+    *rc = state_open(path, true, &env->state, e);
+    return true;
+}
+
 /* Waits while another run holds the lock: a round ends by itself. */
-static int edit_state(const struct cli_options *o, const char *path,
-                      struct state **s, struct err *e)
+static int edit_state(struct operator_env *env, const char *path, struct err *e)
 {
     const struct timespec pause = {0, POLL_MS * 1000000L};
-    int64_t end_ms = clock_mono_ms() + o->wait_ms;
+    int64_t end_ms = clock_mono_ms() + env->o->wait_ms;
     bool told = false;
     int rc;
 
-    while ((rc = state_edit(path, s, e)) != 0 && e->code == ERR_BUSY &&
-           clock_mono_ms() < end_ms) {
+    while ((rc = state_edit(path, &env->state, e)) != 0 &&
+           e->code == ERR_BUSY) {
+        if (ask_service(env, path, &rc, e) || clock_mono_ms() >= end_ms)
+            break;
         if (!told && isatty(STDERR_FILENO) == 1)
             (void)fputs("dnsfailover: a round is running; waiting for its "
                         "end\n",
@@ -59,6 +82,81 @@ static int edit_state(const struct cli_options *o, const char *path,
         (void)nanosleep(&pause, NULL);
     }
     return rc;
+}
+
+/* --- for the service ------------------------------------------------------ */
+
+static void add_item(struct operator_env *env, const char *list, cJSON *item)
+{
+    cJSON *to = cJSON_GetObjectItemCaseSensitive(env->to, list);
+
+    if (to == NULL)
+        to = cJSON_AddArrayToObject(env->to, list);
+    if (!cJSON_AddItemToArray(to, item))
+        cJSON_Delete(item);
+}
+
+static void add_overrides(struct operator_env *env)
+{
+    struct state_override *row;
+
+    for (row = state_overrides(env->state); row != NULL; row = row->hh.next) {
+        cJSON *o = cJSON_CreateObject();
+
+        (void)cJSON_AddStringToObject(o, "key", row->key);
+        (void)cJSON_AddBoolToObject(o, "used", row->used);
+        (void)cJSON_AddNumberToObject(o, "until_ms", (double)row->until_ms);
+        (void)cJSON_AddNumberToObject(o, "since_wall_ms",
+                                      (double)row->since_wall_ms);
+        (void)cJSON_AddStringToObject(o, "user",
+                                      row->user != NULL ? row->user : "");
+        add_item(env, "overrides", o);
+    }
+}
+
+static int hand_over(struct operator_env *env, struct err *e)
+{
+    char *text;
+    int rc;
+
+    add_overrides(env);
+    text = cJSON_PrintUnformatted(env->to);
+    rc = text != NULL ? control_ask(env->cfg->state, text, e)
+                      : err_set(e, ERR_LOCAL, "out of memory");
+    cJSON_free(text);
+    return rc;
+}
+
+static void add_readmit(struct operator_env *env, const char *zone,
+                        const char *dc, const char *name, const char *data)
+{
+    cJSON *o;
+
+    if (env->to == NULL)
+        return;
+    o = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(o, "zone", zone);
+    (void)cJSON_AddStringToObject(o, "dc", dc);
+    (void)cJSON_AddStringToObject(o, "name", name);
+    (void)cJSON_AddStringToObject(o, "data", data != NULL ? data : "");
+    add_item(env, "readmit", o);
+}
+
+size_t operator_readmit_name(struct operator_env *env, const char *zone,
+                             const char *name, const char *data)
+{
+    size_t n = override_readmit_name(env->state, zone, name, data);
+
+    if (n > 0)
+        add_readmit(env, zone, "", name, data);
+    return n;
+}
+
+size_t operator_readmit_dc(struct operator_env *env,
+                           const struct recall_zone *z, const char *dc)
+{
+    add_readmit(env, z->name, dc, "", NULL);
+    return override_readmit_dc(env->state, z, dc);
 }
 
 static void set_until(struct operator_env *env)
@@ -84,7 +182,7 @@ static int begin(const struct cli_options *o, bool looks,
     if (env->cfg == NULL)
         return CLI_USAGE;
     if ((looks ? state_open(env->cfg->state, true, &env->state, &e)
-               : edit_state(o, env->cfg->state, &env->state, &e)) != 0)
+               : edit_state(env, env->cfg->state, &e)) != 0)
         return cli_fail(e.code == ERR_BUSY    ? CLI_BUSY
                         : e.code == ERR_INPUT ? CLI_USAGE
                                               : CLI_FAILED,
@@ -110,8 +208,11 @@ int operator_end(struct operator_env *env, int code)
 {
     struct err e;
 
-    if (code == CLI_DONE && !env->looks && state_save(env->state, &e) != 0)
+    if (code == CLI_DONE && !env->looks &&
+        (env->to != NULL ? hand_over(env, &e) : state_save(env->state, &e)) !=
+            0)
         code = cli_fail(CLI_FAILED, "%s", e.msg);
+    cJSON_Delete(env->to);
     recall_free(env->recall);
     state_close(env->state);
     config_free(env->cfg);
@@ -132,4 +233,14 @@ void operator_event(struct operator_env *env, const char *event,
     va_end(ap);
     (void)snprintf(whole, sizeof whole, "%s, by %s", text, env->user);
     state_event_add(env->state, &ev);
+    if (env->to != NULL) {
+        cJSON *o = cJSON_CreateObject();
+
+        (void)cJSON_AddStringToObject(o, "event", event);
+        (void)cJSON_AddStringToObject(o, "zone", zone);
+        (void)cJSON_AddStringToObject(o, "name", name);
+        (void)cJSON_AddStringToObject(o, "data", data);
+        (void)cJSON_AddStringToObject(o, "reason", whole);
+        add_item(env, "events", o);
+    }
 }

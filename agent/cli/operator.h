@@ -16,10 +16,12 @@ struct operator_env {
     int64_t until_ms; /* engine time of the end; 0: none was asked for */
     char until[64];   /* " until 2026-…", or "" */
     char user[64];
-    bool looks; /* nothing is to be saved */
+    bool looks;       /* nothing is to be saved */
+    struct cJSON *to; /* a service holds the state: what it is to do */
 };
 
-/* Configuration, lock (waits for it while another run holds it), state.
+/* Configuration, lock (waits for it while another run holds it), state. A
+ * service that holds the lock is asked through its control socket instead.
  * returns CLI_DONE, or the exit code after saying why */
 int operator_begin(const struct cli_options *o, struct operator_env *env);
 /* The same to look only: no lock, nothing is saved. */
@@ -47,6 +49,12 @@ bool operator_has_zone(const struct operator_env *env, const char *zone);
 char *operator_dcs(const struct operator_env *env);
 char *operator_zones(const struct operator_env *env);
 char *operator_names(const struct operator_env *env);
+
+/* As override_readmit_…, and the service is told, if one holds the state. */
+size_t operator_readmit_name(struct operator_env *env, const char *zone,
+                             const char *name, const char *data);
+size_t operator_readmit_dc(struct operator_env *env,
+                           const struct recall_zone *z, const char *dc);
 
 /* A line of the history: "… by USER" is added to the text. */
 void operator_event(struct operator_env *env, const char *event,

@@ -20,7 +20,7 @@ static int readmit_dc(struct operator_env *env, const char *dc)
 
         if (zone[0] != '*' && !name_equal(z->name, zone))
             continue;
-        n = override_readmit_dc(env->state, z, dc);
+        n = operator_readmit_dc(env, z, dc);
         if (n == 0 && zone[0] == '*')
             continue;
         operator_event(env, "readmit", z->name, "", dc,
@@ -122,7 +122,7 @@ static int readmit_name(struct operator_env *env, const char *arg,
                                           : operator_zone_of(env, name);
     if (z == NULL || !recall_manages(z, name))
         return no_name(env, name);
-    if (override_readmit_name(env->state, z->name, name,
+    if (operator_readmit_name(env, z->name, name,
                               data_arg != NULL ? data : NULL) == 0)
         return no_data(env, z, name, data_arg != NULL ? data : "");
     operator_event(env, "readmit", z->name, name, data, "%s may return",

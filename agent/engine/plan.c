@@ -49,7 +49,7 @@ static void look_at_hands(struct plan_value *v)
 {
     struct memory_value *m = v->memory;
 
-    v->confirm = m->uncertain;
+    v->confirm = v->confirm || m->uncertain; /* until it is written */
     /* A withdrawal whose answer was lost, and it happened. */
     if (m->seen && m->uncertain && m->expected && !v->published)
         m->shut = m->shut || must_shut(v);
@@ -507,6 +507,7 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
     struct memory_value *m = v->memory;
 
     m->uncertain = unknown;
+    v->confirm = false;
     if (unknown)
         return;
     if (v->publish) {

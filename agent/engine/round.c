@@ -77,7 +77,7 @@ static void count_problems(struct round *r)
 
 /* The AD bit is worth something only over a path nobody else is on.
  * source: RFC 6840 5.8 */
-static int check_trust(const struct round *r, struct err *e)
+int round_check_trust(const struct round *r, struct err *e)
 {
     char server[ADDR_TEXT_SIZE];
     size_t n = 0;
@@ -106,7 +106,8 @@ static int prepare(struct round *r, struct err *e)
     r->loop = loop_new();
     r->http = http_new(r->loop);
     if (resolver_new(r->loop, &ro, &r->resolver, e) != 0 ||
-        check_trust(r, e) != 0 || probes_new(r->loop, 0, &r->probes, e) != 0)
+        round_check_trust(r, e) != 0 ||
+        probes_new(r->loop, 0, &r->probes, e) != 0)
         return -1;
     r->checks = checks_new(r->state);
     return 0;

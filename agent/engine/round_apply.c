@@ -28,7 +28,7 @@ static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
 
 /* --- only told ----------------------------------------------------------- */
 
-static void tell_zone(struct round_zone *z)
+void round_would(struct round_zone *z)
 {
     struct round *r = z->round;
 
@@ -92,22 +92,28 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
     struct plan_set *ps = &z->world->plan.sets[s];
     struct plan_value *v = &ps->values[k];
 
+    const char *reason = reason_of(z, s, k); /* before it is done */
+
     if (whole->code != ERR_NONE && v->publish == v->published) {
         v->memory->uncertain = true; /* nothing new to tell yet */
         return;
     }
-    if (plan_is_check_withdrawal(v))
-        remember_withdrawal(z);
-    plan_done(ps, v, z->world->plan.now_ms, false);
+    if (z->live != NULL) {
+        live_done(z->live, s, k, z->world->plan.now_ms);
+    } else {
+        if (plan_is_check_withdrawal(v))
+            remember_withdrawal(z);
+        plan_done(ps, v, z->world->plan.now_ms, false);
+        if (v->dropped && !v->publish)
+            v->memory->withdrawn = false; /* done with, not switched off */
+    }
     v->memory->uncertain = whole->code != ERR_NONE;
-    if (v->dropped && !v->publish)
-        v->memory->withdrawn = false; /* done with, not switched off */
     z->world->sets[s].values[k].row->published = v->publish;
     z->world->sets[s].values[k].row->would = false;
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
                z->name, ps->name, spec_type_name(ps->type), v->data, v->publish,
-               reason_of(z, s, k));
+               reason);
 }
 
 static void on_not_done(struct round_zone *z, size_t s, size_t k,
@@ -160,7 +166,7 @@ static void on_applied(void *arg, const struct provider_apply *a)
     round_end(r);
 }
 
-static void prepare_zone(struct round_zone *z)
+void round_prepare(struct round_zone *z)
 {
     struct round *r = z->round;
     size_t most = 0;
@@ -194,7 +200,7 @@ static void save_intent(struct round *r)
         round_problem(r, "", "state", "%s", e.msg);
 }
 
-static void apply_zone(struct round_zone *z)
+void round_send(struct round_zone *z)
 {
     struct change_set set = {.zone = z->name,
                              .v = z->changes,
@@ -216,9 +222,9 @@ void round_apply(struct round *r)
         if (z->failed || !z->observed)
             continue;
         if (r->o->plan_only || z->cfg->observe)
-            tell_zone(z);
+            round_would(z);
         else
-            prepare_zone(z);
+            round_prepare(z);
         changes += z->nchanges;
     }
     if (changes == 0)
@@ -226,7 +232,7 @@ void round_apply(struct round *r)
     save_intent(r);
     for (size_t i = 0; i < r->nzones; i++)
         if (r->zones[i]->nchanges > 0)
-            apply_zone(r->zones[i]);
+            round_send(r->zones[i]);
     /* What is half written is brought to its end, past the deadline too. */
     if (r->waiting > 0 &&
         !loop_wait(r->loop, &r->idle, r->end_ms + WRITE_GRACE_MS))

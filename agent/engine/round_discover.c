@@ -100,6 +100,7 @@ static void on_txt(void *arg, const struct resolver_txt *t)
     o->asked = true;
     if (t->outcome == RESOLVER_FOUND)
         o->txts = txt_copy(r->arena, t->txts, t->ntxts);
+    o->ttl_s = t->ttl_s;
     o->ntxts = t->outcome == RESOLVER_FOUND ? t->ntxts : 0;
     if (r->cfg->trust_ad && t->outcome != RESOLVER_FAILED) {
         (void)snprintf(name, sizeof name, "_failover.%s", o->name);
@@ -262,12 +263,15 @@ static void list_apex_names(struct round_zone *z)
     spec_free(apex);
 }
 
-void round_discover(struct round *r)
+void round_discover_lists(struct round *r)
 {
     for (size_t i = 0; i < r->nzones; i++)
         if (!r->zones[i]->failed)
             discover_zone(r->zones[i]);
-    (void)round_wait(r, round_share(r, 40));
+}
+
+void round_discover_rest(struct round *r)
+{
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
 
@@ -277,5 +281,12 @@ void round_discover(struct round *r)
         for (size_t k = 0; k < z->nowners; k++)
             ask(z->owners[k]);
     }
+}
+
+void round_discover(struct round *r)
+{
+    round_discover_lists(r);
+    (void)round_wait(r, round_share(r, 40));
+    round_discover_rest(r);
     (void)round_wait(r, round_share(r, 50));
 }

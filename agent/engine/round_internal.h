@@ -4,6 +4,7 @@
 #include "agent/base/http.h"
 #include "agent/base/mem.h"
 #include "agent/engine/check_run.h"
+#include "agent/engine/live.h"
 #include "agent/engine/plan.h"
 #include "agent/engine/round.h"
 #include "agent/engine/state.h"
@@ -24,6 +25,7 @@ struct round_owner {
     enum resolver_outcome outcome;
     struct spec_txt *txts; /* FOUND; in the round's arena */
     size_t ntxts;
+    uint32_t ttl_s;            /* of the texts */
     struct err err;            /* of GONE and FAILED */
     const char *provider_text; /* as the provider stores it; NULL */
     size_t provider_len;
@@ -49,6 +51,8 @@ struct round_zone {
     struct world *world;      /* an empty one where the zone has failed */
     struct state_zone *row;
     bool observed;
+    struct live *live; /* the service: what is seen and written is counted
+                          there; NULL in a round */
     /* apply */
     struct change *changes;
     struct change_ref {
@@ -81,7 +85,10 @@ struct round {
     size_t nzones, zones_cap;
     int64_t start_ms, end_ms; /* clock_mono_ms */
     size_t waiting;
-    bool idle; /* waiting is 0 */
+    bool idle;   /* waiting is 0 */
+    bool *woken; /* set when idle; may be NULL */
+    /* A spec is gone when two looks say so that are so far apart. */
+    int64_t gone_apart_ms;
     struct round_result result;
 };
 
@@ -129,6 +136,39 @@ void round_overrides(struct round *r);  /* round_overrides.c */
 void round_plan(struct round *r);       /* round_plan.c */
 void round_apply(struct round *r);      /* round_apply.c */
 void round_verify(struct round *r);     /* round_verify.c */
+
+/* --- the same in halves, one zone at a time, for the service ------------- */
+
+/* round_zones.c: the sections of the configuration, "*" listed by the
+ * provider; the servers of r->zones; a zone without any has failed. */
+void round_list_zones(struct round *r);
+void round_find_servers(struct round *r);
+void round_check_servers(struct round *r);
+/* A zone, in r->zones; it has failed where its provider is not open. */
+struct round_zone *round_add_zone(struct round *r,
+                                  const struct config_zone *cfg,
+                                  const char *name);
+/* round.c: trust = ad with resolvers that are not on loopback is ERR_INPUT */
+MUST_CHECK int round_check_trust(const struct round *r, struct err *e);
+/* round_discover.c: lists, and what is known; then what was listed */
+void round_discover_lists(struct round *r);
+void round_discover_rest(struct round *r);
+/* round_probe.c: a record's condition became true, or false */
+void round_tell_value(struct round_zone *z, size_t set, size_t value);
+/* round_overrides.c: those whose time is over are told, and go */
+void round_end_overrides(struct round *r);
+/* round_plan.c: asks the provider, and what was planned is told */
+void round_observe(struct round_zone *z);
+void round_report_set(struct round_zone *z, size_t set);
+/* round_apply.c: only tells; or z->nchanges are made, then sent */
+void round_would(struct round_zone *z);
+void round_prepare(struct round_zone *z);
+void round_send(struct round_zone *z);
+/* round_verify.c: a look at every server for each set that is pending, at
+ * most for patience_ms (0: once), in the round's arena; then what they saw */
+struct round_looks;
+struct round_looks *round_look(struct round_zone *z, int64_t patience_ms);
+void round_looked(struct round_zone *z, struct round_looks *looks);
 
 struct round_owner *round_owner_get(struct round_zone *z, const char *name);
 void round_fail_zone(struct round_zone *z, const char *key,

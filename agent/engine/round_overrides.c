@@ -21,7 +21,7 @@ static void freeze_by_file(struct round *r)
     free(path);
 }
 
-static void end_overrides(struct round *r)
+void round_end_overrides(struct round *r)
 {
     int64_t now_ms = state_now_ms();
     struct state_override *row;
@@ -48,6 +48,6 @@ void round_overrides(struct round *r)
     freeze_by_file(r);
     if (r->o->plan_only)
         return;
-    end_overrides(r);
+    round_end_overrides(r);
     state_run_note(r->state, state_now_ms());
 }

@@ -27,8 +27,10 @@ static bool has_foreign(const struct plan_set *ps, const struct rrset *have)
     return false;
 }
 
-static void take_set(struct plan_set *ps, const struct rrset_list *list)
+static void take_set(struct round_zone *z, size_t s,
+                     const struct rrset_list *list)
 {
+    struct plan_set *ps = &z->world->plan.sets[s];
     const struct rrset *have = rrset_find(list, ps->name, rr_type_of(ps->type));
 
     ps->observed = true;
@@ -38,8 +40,13 @@ static void take_set(struct plan_set *ps, const struct rrset_list *list)
         const struct rr_value *rv =
             have != NULL ? rrset_value_find(have, v->data) : NULL;
 
+        bool on = rv != NULL && rv->enabled;
+
         v->present = rv != NULL;
-        v->published = rv != NULL && rv->enabled;
+        if (z->live == NULL)
+            v->published = on;
+        else if (v->published != on || v->memory->uncertain)
+            live_seen(z->live, s, k, on, state_now_ms());
     }
 }
 
@@ -68,12 +75,12 @@ static void on_records(void *arg, const struct provider_records *records)
     } else {
         z->observed = true;
         for (size_t s = 0; s < z->world->plan.nsets; s++)
-            take_set(&z->world->plan.sets[s], records->sets);
+            take_set(z, s, records->sets);
     }
     round_end(r);
 }
 
-static void observe(struct round_zone *z)
+void round_observe(struct round_zone *z)
 {
     struct round *r = z->round;
     const char **names =
@@ -135,8 +142,9 @@ static void problem_of_value(struct round_zone *z, const struct plan_set *ps,
                    ps->name, v->data);
 }
 
-static void report_set(struct round_zone *z, const struct plan_set *ps)
+void round_report_set(struct round_zone *z, size_t set)
 {
+    const struct plan_set *ps = &z->world->plan.sets[set];
     const char *type = spec_type_name(ps->type);
     char key[NAME_SIZE + 16];
 
@@ -150,6 +158,11 @@ static void report_set(struct round_zone *z, const struct plan_set *ps)
         round_problem(z->round, z->name, key, "%s %s %s", ps->name, type,
                       plan_reason(ps));
     }
+    if (!z->observed)
+        return;
+    state_text(&z->world->sets[set].row->reason, plan_reason(ps));
+    for (size_t k = 0; k < ps->nvalues; k++)
+        z->world->sets[set].values[k].row->published = ps->values[k].published;
 }
 
 static void plan_zone(struct round_zone *z)
@@ -164,24 +177,15 @@ static void plan_zone(struct round_zone *z)
            z->row->withdrawn_ms[z->world->plan.nwithdrawn] != 0)
         z->world->plan.nwithdrawn++;
     plan_make(&z->world->plan);
-    for (size_t s = 0; s < z->world->plan.nsets; s++) {
-        struct plan_set *ps = &z->world->plan.sets[s];
-
-        report_set(z, ps);
-        if (!z->observed)
-            continue;
-        state_text(&z->world->sets[s].row->reason, plan_reason(ps));
-        for (size_t k = 0; k < ps->nvalues; k++)
-            z->world->sets[s].values[k].row->published =
-                ps->values[k].published;
-    }
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        round_report_set(z, s);
 }
 
 void round_plan(struct round *r)
 {
     for (size_t i = 0; i < r->nzones; i++)
         if (!r->zones[i]->failed)
-            observe(r->zones[i]);
+            round_observe(r->zones[i]);
     if (!round_wait(r, round_share(r, 85)))
         round_problem(r, "", "records",
                       "some provider did not answer in time; its sets are "

@@ -53,7 +53,7 @@ static void look_again(struct round *r)
     check_run_go(r->run, round_share(r, 80), on_progress, r);
 }
 
-static void tell_value(struct round_zone *z, size_t set, size_t value)
+void round_tell_value(struct round_zone *z, size_t set, size_t value)
 {
     const struct plan_set *ps = &z->world->plan.sets[set];
     const struct plan_value *pv = &ps->values[value];
@@ -80,7 +80,7 @@ static void tell_zone(struct round_zone *z)
     for (size_t s = 0; s < z->world->plan.nsets; s++)
         for (size_t k = 0; k < z->world->plan.sets[s].nvalues; k++)
             if (z->world->sets[s].values[k].record != NULL)
-                tell_value(z, s, k);
+                round_tell_value(z, s, k);
 }
 
 static void report_check(struct round *r, const struct check *c)

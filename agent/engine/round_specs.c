@@ -69,6 +69,10 @@ static void on_gone(struct round_owner *o)
                    round_plain_len(o->name), o->name, o->err.msg);
         return;
     }
+    if (state_now_ms() - o->row->gone_ms < r->gone_apart_ms) {
+        use_last_good(o, "the record is gone; a second look decides");
+        return;
+    }
     round_note(r, o->zone->name,
                "_failover.%.*s is gone: no longer managed; its records stay as "
                "they stand",

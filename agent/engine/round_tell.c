@@ -20,6 +20,8 @@ void round_end(struct round *r)
 {
     r->waiting--;
     r->idle = r->waiting == 0;
+    if (r->idle && r->woken != NULL)
+        *r->woken = true;
 }
 
 bool round_wait(struct round *r, int64_t until_ms)

@@ -106,17 +106,17 @@ static void look_now(void *arg)
 
 /* How long this round waits: a provider that publishes later than at once is
  * looked at once, and again in the next round. */
-static int64_t patience_ms(const struct round_zone *z)
+static int64_t patience_of(const struct round_zone *z)
 {
-    const struct round *r = z->round;
-    int64_t until = clock_mono_ms() + AT_ONCE_MS;
+    int64_t left = z->round->end_ms - clock_mono_ms();
 
-    if (z->provider->ops->caps.publish_ms > AT_ONCE_MS)
-        return clock_mono_ms();
-    return until < r->end_ms ? until : r->end_ms;
+    if (z->provider->ops->caps.publish_ms > AT_ONCE_MS || left < 0)
+        return 0;
+    return left < AT_ONCE_MS ? left : AT_ONCE_MS;
 }
 
-static struct look *start_looks(struct round_zone *z, size_t s)
+static struct look *start_looks(struct round_zone *z, size_t s,
+                                int64_t patience_ms)
 {
     struct round *r = z->round;
     struct look *looks = arena_array(r->arena, z->nservers, sizeof *looks);
@@ -125,7 +125,7 @@ static struct look *start_looks(struct round_zone *z, size_t s)
         looks[i].zone = z;
         looks[i].set = s;
         looks[i].server = i;
-        looks[i].until_ms = patience_ms(z);
+        looks[i].until_ms = clock_mono_ms() + patience_ms;
         round_begin(r);
         (void)loop_timer_start(r->loop, z->nchanges > 0 ? FIRST_PAUSE_MS : 0,
                                look_now, &looks[i]);
@@ -205,29 +205,41 @@ static void conclude(struct round_zone *z, size_t s, const struct look *looks)
         on_invisible(z, ps, looks);
 }
 
+struct round_looks {
+    struct look **of; /* by set; NULL: nothing is pending there */
+};
+
+struct round_looks *round_look(struct round_zone *z, int64_t patience_ms)
+{
+    struct arena *a = z->round->arena;
+    struct round_looks *looks = arena_alloc(a, sizeof *looks);
+
+    looks->of = arena_array(a, z->world->plan.nsets, sizeof *looks->of);
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        if (is_pending(&z->world->plan.sets[s]))
+            looks->of[s] = start_looks(z, s, patience_ms);
+    return looks;
+}
+
+void round_looked(struct round_zone *z, struct round_looks *looks)
+{
+    for (size_t s = 0; s < z->world->plan.nsets; s++)
+        if (looks->of[s] != NULL)
+            conclude(z, s, looks->of[s]);
+}
+
 void round_verify(struct round *r)
 {
-    struct look ***looks = arena_array(r->arena, r->nzones, sizeof *looks);
+    struct round_looks **looks =
+        arena_array(r->arena, r->nzones, sizeof *looks);
 
     if (r->o->plan_only)
         return;
-    for (size_t i = 0; i < r->nzones; i++) {
-        struct round_zone *z = r->zones[i];
-
-        if (z->failed)
-            continue;
-        looks[i] =
-            arena_array(r->arena, z->world->plan.nsets, sizeof *looks[i]);
-        for (size_t s = 0; s < z->world->plan.nsets; s++)
-            if (is_pending(&z->world->plan.sets[s]))
-                looks[i][s] = start_looks(z, s);
-    }
+    for (size_t i = 0; i < r->nzones; i++)
+        if (!r->zones[i]->failed)
+            looks[i] = round_look(r->zones[i], patience_of(r->zones[i]));
     (void)round_wait(r, r->end_ms);
-    for (size_t i = 0; i < r->nzones; i++) {
-        struct round_zone *z = r->zones[i];
-
-        for (size_t s = 0; looks[i] != NULL && s < z->world->plan.nsets; s++)
-            if (looks[i][s] != NULL)
-                conclude(z, s, looks[i][s]);
-    }
+    for (size_t i = 0; i < r->nzones; i++)
+        if (looks[i] != NULL)
+            round_looked(r->zones[i], looks[i]);
 }

@@ -110,8 +110,8 @@ void round_close_providers(struct round *r)
 
 /* --- zones --------------------------------------------------------------- */
 
-static struct round_zone *
-add_zone(struct round *r, const struct config_zone *cfg, const char *name)
+struct round_zone *
+round_add_zone(struct round *r, const struct config_zone *cfg, const char *name)
 {
     struct round_zone *z = arena_alloc(r->arena, sizeof *z);
 
@@ -160,7 +160,7 @@ static void on_zones(void *arg, const struct provider_names *names)
     }
     for (size_t i = 0; i < names->n; i++)
         if (!is_configured(l->r, names->names[i]))
-            (void)add_zone(l->r, l->cfg, names->names[i]);
+            (void)round_add_zone(l->r, l->cfg, names->names[i]);
     round_end(l->r);
 }
 
@@ -229,18 +229,24 @@ static void find_servers(struct round_zone *z)
     z->nservers = z->cfg->nservers;
 }
 
-void round_find_zones(struct round *r)
+void round_list_zones(struct round *r)
 {
     for (size_t i = 0; i < r->cfg->nzones; i++) {
         if (strcmp(r->cfg->zones[i].name, "*") == 0)
             list_zones(r, &r->cfg->zones[i]);
         else
-            (void)add_zone(r, &r->cfg->zones[i], r->cfg->zones[i].name);
+            (void)round_add_zone(r, &r->cfg->zones[i], r->cfg->zones[i].name);
     }
-    (void)round_wait(r, round_share(r, 15));
+}
+
+void round_find_servers(struct round *r)
+{
     for (size_t i = 0; i < r->nzones; i++)
         find_servers(r->zones[i]);
-    (void)round_wait(r, round_share(r, 25));
+}
+
+void round_check_servers(struct round *r)
+{
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
         struct err late;
@@ -250,6 +256,15 @@ void round_find_zones(struct round *r)
         (void)err_set(&late, ERR_RETRY, "no answer in time");
         round_fail_zone(z, "authoritative servers", &late);
     }
+}
+
+void round_find_zones(struct round *r)
+{
+    round_list_zones(r);
+    (void)round_wait(r, round_share(r, 15));
+    round_find_servers(r);
+    (void)round_wait(r, round_share(r, 25));
+    round_check_servers(r);
 }
 
 /* --- the served serial --------------------------------------------------- */

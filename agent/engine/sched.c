@@ -34,10 +34,18 @@ struct sched_group {
     UT_hash_handle hh;
 };
 
+/* A place in the heap. The key is repeated here: comparing must not touch
+ * the groups, which are cold in the cache when there are many. */
+struct slot {
+    int64_t due_ms;
+    uint64_t hash;
+    struct sched_group *group;
+};
+
 struct sched {
     uint64_t seed;
     struct sched_group *groups;
-    struct sched_group **heap; /* by due_ms, then hash */
+    struct slot *heap; /* by due_ms, then hash */
     size_t n, cap;
 };
 
@@ -72,31 +80,33 @@ static int64_t part_of(struct sched_group *g, int64_t n)
 
 /* --- heap ----------------------------------------------------------------- */
 
-static bool before(const struct sched_group *a, const struct sched_group *b)
+static bool before(const struct slot *a, const struct slot *b)
 {
     return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->hash < b->hash;
 }
 
-static void put(struct sched *s, size_t at, struct sched_group *g)
+static void put(struct sched *s, size_t at, const struct slot *x)
 {
-    s->heap[at] = g;
-    g->at = at;
+    s->heap[at] = *x;
+    x->group->at = at;
 }
 
 static void sift(struct sched *s, struct sched_group *g, size_t at)
 {
-    while (at > 0 && before(g, s->heap[(at - 1) / 2])) {
-        put(s, at, s->heap[(at - 1) / 2]);
+    const struct slot x = {g->due_ms, g->hash, g};
+
+    while (at > 0 && before(&x, &s->heap[(at - 1) / 2])) {
+        put(s, at, &s->heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
     for (size_t kid; (kid = 2 * at + 1) < s->n; at = kid) {
-        if (kid + 1 < s->n && before(s->heap[kid + 1], s->heap[kid]))
+        if (kid + 1 < s->n && before(&s->heap[kid + 1], &s->heap[kid]))
             kid++;
-        if (!before(s->heap[kid], g))
+        if (!before(&s->heap[kid], &x))
             break;
-        put(s, at, s->heap[kid]);
+        put(s, at, &s->heap[kid]);
     }
-    put(s, at, g);
+    put(s, at, &x);
 }
 
 static void heap_add(struct sched *s, struct sched_group *g)
@@ -107,7 +117,7 @@ static void heap_add(struct sched *s, struct sched_group *g)
 
 static void heap_drop(struct sched *s, struct sched_group *g)
 {
-    struct sched_group *last = s->heap[--s->n];
+    struct sched_group *last = s->heap[--s->n].group;
     size_t at = g->at;
 
     g->at = NOWHERE;
@@ -228,8 +238,8 @@ struct sched_group *sched_next_due(const struct sched *s, int64_t *at_ms)
 {
     if (s->n == 0)
         return NULL;
-    *at_ms = s->heap[0]->due_ms;
-    return s->heap[0];
+    *at_ms = s->heap[0].due_ms;
+    return s->heap[0].group;
 }
 
 void *sched_arg(const struct sched_group *g)
@@ -287,8 +297,8 @@ void sched_result(struct sched *s, struct sched_group *g, sched_take *take,
         group_free(s, g);
         return;
     }
-    heap_add(s, g);
     settle(s, g);
+    heap_add(s, g);
 }
 
 void sched_hurry(struct sched *s, struct sched_entry *e)

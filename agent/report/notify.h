@@ -2,6 +2,7 @@
 #define AGENT_REPORT_NOTIFY_H
 
 #include "agent/base/err.h"
+#include "agent/base/loop.h"
 
 /* The notify command of the configuration: run once for each event, with
  * the event as JSON on standard input. Events are collected during a round
@@ -10,6 +11,8 @@ struct notify;
 
 struct notify *notify_new(const char *command) __attribute__((returns_nonnull));
 void notify_add(struct notify *n, const char *json); /* copied */
+/* From now on events are told as they come, by that loop. */
+void notify_attach(struct notify *n, struct loop *loop);
 /* Runs what was collected, four at a time, 30 s in all, then frees.
  * returns 0, or -1 with e set (ERR_RETRY: how many of how many did not end
  * well, and the first reason; ERR_INPUT: no such command) */

@@ -37,6 +37,12 @@ struct report *report_new(const struct report_options *o)
     return r;
 }
 
+void report_attach(struct report *r, struct loop *loop)
+{
+    if (r->notify != NULL)
+        notify_attach(r->notify, loop);
+}
+
 int report_finish(struct report *r, struct err *e)
 {
     int rc = r->notify != NULL ? notify_run(r->notify, e) : 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "agent/base/err.h"
+#include "agent/base/loop.h"
 #include "agent/engine/round.h"
 
 /* What happened, for people and programs: one line an event, or one JSON
@@ -20,6 +21,9 @@ struct report_options {
 
 struct report *report_new(const struct report_options *o)
     __attribute__((returns_nonnull));
+/* The notify command runs by that loop as events come; before loop_free,
+ * report_finish waits for those that are out. */
+void report_attach(struct report *r, struct loop *loop);
 /* Runs the notify command for what was collected, once an event, four at a
  * time, 30 s in all; then frees. returns 0, or -1 with e set (ERR_RETRY: some
  * did not end well) */

@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -215,6 +216,99 @@ def cron_500x2():
     return seconds
 
 
+IDLE_N = 10_000
+IDLE_S = 30
+
+
+def idle_zone():
+    """5,000 names with two rows each, all of them alive, probed every 10 s."""
+    lines = ["$TTL 300", "@ IN SOA ns hostmaster 1 3600 600 86400 60",
+             "@ IN NS ns", "ns IN A 127.0.0.1"]
+    for i in range(IDLE_N // 2):
+        two = [gen_once.living(k) for k in (2 * i, 2 * i + 1)]
+        name = gen_once.owner(i)
+        text = ",".join(f'{{"name":"{name}.{gen_once.ZONE}.","data":"{a}",'
+                        f'"check":"{PORT}"}}' for a in two)
+        lines += [f"{name} IN A {a}" for a in two]
+        lines.append(f"_failover.{name} IN TXT "
+                     + gen_once.character_strings(f"[{text}]"))
+    return "\n".join(lines) + "\n"
+
+
+def cpu_s(pid):
+    """Seconds of CPU that the process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1]
+    return sum(map(int, fields.split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_kb(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s*([0-9]+)", status)[1])
+
+
+def up(state):
+    """How many checks the saved state calls up."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(
+            sqlite3.connect(f"file:{state}?mode=ro", uri=True)) as db:
+        return db.execute(
+            "SELECT count(*) FROM checks WHERE state = 1").fetchone()[0]
+    return 0
+
+
+@contextlib.contextmanager
+def service(directory, server):
+    """`run` over the zone, once every target is known to be up."""
+    import net
+
+    (directory / "agent.conf").write_text(gen_once.config_text(
+        directory, server.server, server.reload_command))
+    os.chmod(directory / "agent.conf", 0o600)
+    state = re.search(r'state *= *"([^"]+)"',
+                      (directory / "agent.conf").read_text())[1]
+    with open(directory / "run.log", "w") as log:
+        process = subprocess.Popen(
+            [PROGRAM, "-c", directory / "agent.conf", "run"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            env=environment())
+        try:
+            net.wait_until("all targets are up",
+                           lambda: up(state) == IDLE_N, 60, 0.5)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def idle_10k_cpu():
+    """Percent of a core, 10,000 living targets every 10 s, nothing else."""
+    need(PROGRAM)
+    try:
+        import servers
+    except ImportError as e:
+        raise Skip(f"{e.name} is not installed") from None
+    kinds = [k for k in (servers.Bind, servers.Nsd) if servers.find(k.program)]
+    if not kinds:
+        raise Skip("no name server here")
+    with tempfile.TemporaryDirectory() as d:
+        directory = pathlib.Path(d)
+        zone = directory / f"db.{gen_once.ZONE}"
+        zone.write_text(idle_zone())
+        with kinds[0](directory / "ns", {gen_once.ZONE: zone},
+                      axfr=True) as server, service(
+                          directory, server) as process:
+            begin, t0 = cpu_s(process.pid), time.monotonic()
+            time.sleep(IDLE_S)
+            percent = 100 * (cpu_s(process.pid) - begin) / (
+                time.monotonic() - t0)
+            note(f"idle-10k-cpu: {percent:.2f} % of a core over {IDLE_S} s, "
+                 f"{percent * 10:.1f} us a probe; at most "
+                 f"{memory_kb(process.pid) / 1024:.0f} MB")
+            log = (directory / "run.log").read_text()
+            if log:
+                note(f"idle-10k-cpu: run said: {log[-500:]}")
+    return percent
+
+
 DECIDE_N = (1_000, 10_000, 100_000)
 DECIDE_KB = 4_000_000
 
@@ -273,6 +367,7 @@ TARGETS = {
     "tcp-dead-10k-wall": (tcp_dead_10k_wall, 1.25, 3),
     "tcp-dead-10k-cpu": (tcp_dead_10k_cpu, 20, 1),
     "tcp-false-dead": (tcp_false_dead, 0, 0),
+    "idle-10k-cpu": (idle_10k_cpu, 3.5, 2),
     **targets_kinds.TARGETS,
 }
 

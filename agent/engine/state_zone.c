@@ -1,0 +1,80 @@
+#include "agent/engine/state_zone.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/engine/state_internal.h"
+
+static bool is_in_zone(const char *key, const char *zone)
+{
+    size_t n = strlen(zone);
+
+    return strncmp(key, zone, n) == 0 && key[n] == '|';
+}
+
+/* The same for each kind of row. */
+#define UNMARK(kind, list)                                                     \
+    for (struct state_##kind *r = s->list; r != NULL; r = r->hh.next)          \
+    r->used = r->used && !is_in_zone(r->key, zone)
+
+#define SWEEP(kind, list, free_texts)                                          \
+    do {                                                                       \
+        struct state_##kind *r, *next;                                         \
+        HASH_ITER(hh, s->list, r, next)                                        \
+        {                                                                      \
+            if (r->used || !is_in_zone(r->key, zone))                          \
+                continue;                                                      \
+            HASH_DEL(s->list, r);                                              \
+            free(r->key);                                                      \
+            free_texts;                                                        \
+            free(r);                                                           \
+        }                                                                      \
+    } while (0)
+
+void state_zone_unmark(struct state *s, const char *zone)
+{
+    UNMARK(value, values);
+    UNMARK(set, sets);
+    UNMARK(judge, judges);
+}
+
+void state_zone_sweep(struct state *s, const char *zone)
+{
+    SWEEP(value, values, free(r->note));
+    SWEEP(set, sets, free(r->reason));
+    SWEEP(judge, judges, (free(r->print), free(r->truth), free(r->dcs)));
+}
+
+void state_zone_leave(struct state *s, const char *zone)
+{
+    struct state_zone *row = NULL;
+
+    state_zone_unmark(s, zone);
+    state_zone_sweep(s, zone);
+    UNMARK(spec, specs);
+    SWEEP(spec, specs, (free(r->texts), free(r->stale)));
+    HASH_FIND_STR(s->zones, zone, row);
+    if (row == NULL)
+        return;
+    HASH_DEL(s->zones, row);
+    free(row->key);
+    free(row);
+}
+
+void state_zone_keep_all(struct state *s)
+{
+    struct state_problem *p;
+
+    state_keep_all(s);
+    /* Problems are found anew. */
+    for (p = s->problems; p != NULL; p = p->hh.next)
+        p->used = false;
+}
+
+void state_zone_drop_problem(struct state *s, struct state_problem *row)
+{
+    HASH_DEL(s->problems, row);
+    free(row->key);
+    free(row->text);
+    free(row);
+}

@@ -1,0 +1,575 @@
+"""`run`: the service, with real name servers and listeners."""
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import stat
+import time
+
+import pytest
+
+import servers
+from service import Service
+from world import (  # noqa: F401
+    WWW, build, checked, elapsed, pair, records, rows, spec, target, until,
+    www_rows, zone_text,
+)
+
+FAST = {"requiredFailure": 2, "requiredSuccess": 2, "retryPeriod": "100ms",
+        "accessPeriod": "500ms", "timeout": "300ms"}
+
+
+@pytest.fixture
+def fast(build, target):
+    """A world whose www fails over within a second, and its two targets."""
+
+    def make(apex=None, records_ttl=60, **how):
+        one, two = target("127.0.0.2"), target("127.0.0.3")
+        w = build(records=records("www", one, two, ttl=records_ttl), specs={
+            "@": json.dumps({"debounce": "0s", **(apex or {})}),
+            "www": spec(*checked(one, two), defaults=FAST), **how.pop(
+                "specs", {})}, **how)
+        short_ttls(w)
+        return w, one, two
+
+    return make
+
+
+def short_ttls(w):
+    """Specs are looked for every second."""
+    w.edit(lambda text: re.sub(r"(_failover\S*) IN TXT", r"\1 1 IN TXT", text))
+
+
+def reload_of(w, zone="example.org"):
+    return w.ns.reload_command.replace("{zone}", zone)
+
+
+def known(w):
+    """Checks that the state calls up."""
+    if not w.state.exists():
+        return []
+    with sqlite3.connect(f"file:{w.state}?mode=ro", uri=True) as db:
+        return db.execute("SELECT key FROM checks WHERE state = 1").fetchall()
+
+
+def over(seconds):
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
+
+
+def first_look(s, n=2):
+    """Every check is up, and that is saved."""
+    s.until("first look", lambda: len(known(s.world)) == n)
+
+
+# -- failing over -----
+
+
+def test_a_dead_target_goes_and_comes_back(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        one.close()
+        took, _ = elapsed(lambda: s.shows("www", two))
+        # accessPeriod + retryPeriod + reload; generous for a loaded machine
+        assert took < 5
+        s.wait(f"{WWW} ({one.addr}) becomes unavailable: tcp:{one.port} "
+               "refused")
+        s.wait(f"{WWW} A {one.addr} withdrawn")
+        s.wait("shown by 1 of 1 authoritative servers")
+        one.open()
+        s.shows("www", one, two)
+        s.wait(f"{WWW} ({one.addr}) becomes available")
+        assert s.stop() == 0
+    assert s.err == []
+
+
+def test_a_quiet_world_is_quiet(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        before = w.files()
+        s.until("five seconds", over(3))
+        assert w.files() == before
+        assert (s.out, s.err) == ([], [])
+        assert s.stop() == 0
+    assert (s.out, s.err) == ([], [])
+
+
+def test_debounce_groups_changes(fast):
+    w, one, two = fast(apex={"debounce": "2s", "maxChange": "100%"})
+    w.edit(lambda t: t.replace("www 60 IN A 127.0.0.3", "www 60 IN A 127.0.0.3"
+                               "\nwww 60 IN A 127.0.0.4"))
+    with Service(w) as s:
+        serial = w.serial()
+        one.close()
+        took, _ = elapsed(lambda: s.wait("withdrawn"))
+        assert took >= 2
+        assert w.serial() == serial + 1
+        assert s.stop() == 0
+
+
+def test_a_slow_zone_holds_up_no_other(build, target):
+    one, two, three = (target(f"127.0.0.{i}") for i in (2, 3, 4))
+    text = {}
+    for zone, t in (("a.example", one), ("b.example", two)):
+        text[zone] = zone_text(zone, records("www", t, three), {
+            "@": '{"debounce":"0s"}',
+            "www": spec(*checked(t, three), defaults=FAST)})
+    w = build(zones=text)
+    hang = w.dir / "hang"
+    reload = w.dir / "reload"
+    reload.write_text(
+        "#!/bin/sh\n"
+        f"[ $1 = a.example ] && [ -e {hang} ] && exec sleep 20\n"
+        f"exec {reload_of(w, '$1')}\n")
+    reload.chmod(0o755)
+    w.configure(reload=f"{reload} {{zone}}", 
+                provider='  timeout = "8s"\n  serial-timeout = "1s"')
+    with Service(w) as s:
+        first_look(s, 3)
+        hang.touch()
+        one.close()
+        s.until("the hanging reload", lambda: any(
+            "becomes unavailable" in x for x in s.out))
+        two.close()
+        s.until("the other zone", lambda: w.values("www.b.example.") ==
+                [three.addr], 6)
+        assert s.stop(timeout_s=60) == 0
+
+
+# -- specs -----
+
+
+def test_an_edited_spec_is_picked_up(fast, target):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        three = target("127.0.0.4")
+        w.spec("www", spec(*checked(one, two, three), defaults=FAST))
+        s.shows("www", one, two, three)
+        w.spec("mail", spec(*checked(two), defaults=FAST))
+        s.shows("mail", two)
+        assert s.stop() == 0
+
+
+def test_a_broken_spec_is_told_and_the_last_good_stays(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        w.spec("www", '[{"name":"x"')
+        s.wait("the last good spec stays in force")
+        one.close()
+        s.shows("www", two)
+        w.spec("www", spec(*checked(one, two), defaults=FAST))
+        s.wait("resolved:")
+        assert s.stop() == 0
+    assert len(s.err) == 1, s.err
+
+
+def test_a_spec_that_is_gone_counts_after_two_looks(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        w.spec("www", None)
+        s.wait("is gone")
+        one.close()
+        s.shows("www", two)  # still in force
+        assert not any("no longer managed" in x for x in s.out)
+        assert s.stop() == 0
+
+
+# -- the configuration -----
+
+
+def test_hangup_takes_a_new_zone_and_drops_one(fast, target):
+    w, one, two = fast()
+    three = target("127.0.0.4")
+    with Service(w) as s:
+        first_look(s)
+        serial = w.serial()
+        w.zones["example.net"] = ""
+        new = zone_text("example.net", records("www", two, three), {
+            "@": '{"debounce":"0s"}',
+            "www": spec(*checked(two, three), defaults=FAST)})
+        add_zone(w, "example.net", new)
+        w.configure()
+        s.hangup()
+        assert s.notified("RELOADING=1") == 1
+        first_look(s, 3)  # one of them is shared
+        three.close()
+        s.until("the new zone", lambda: w.values("www.example.net.") ==
+                [two.addr])
+        one.close()
+        s.shows("www", two)
+        assert w.serial() == serial + 1
+        w.zones.pop("example.org")
+        w.configure()
+        s.hangup()
+        s.wait("example.org. is no longer in the configuration")
+        one.open()
+        three.open()
+        s.until("back", lambda: len(w.values("www.example.net.")) == 2)
+        s.shows("www", two)
+        assert s.stop() == 0
+    assert s.err == []
+
+
+def add_zone(w, zone, text):
+    """A zone more for the running server: restarted with it."""
+    port = w.ns.port
+    w.ns.stop()
+    w.ns._add_zone(zone, text)
+    w.ns._prepare()
+    w.ns.start()
+    assert w.ns.port == port
+
+
+def test_hangup_with_a_bad_file_keeps_the_old(fast):
+    w, one, two = fast()
+    good = w.config.read_text()
+    with Service(w) as s:
+        first_look(s)
+        w.config.write_text(good + "nonsense\n")
+        s.hangup()
+        s.wait("dnsfailover.conf")
+        one.close()
+        s.shows("www", two)
+        w.config.write_text(good)
+        s.hangup()
+        one.open()
+        s.shows("www", one, two)
+        assert s.stop() == 0
+
+
+# -- the lock, and ends -----
+
+
+def test_once_beside_it_exits_75(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        got = w.once()
+        assert got.returncode == 75, got.stderr
+        assert s.stop() == 0
+    assert w.once().returncode == 0
+
+
+def slow_reload(w, seconds):
+    """A reload that takes its time; returns the file that says it began."""
+    began, script = w.dir / "began", w.dir / "slow"
+    script.write_text(f"#!/bin/sh\ntouch {began}\nsleep {seconds}\n"
+                      f"exec {reload_of(w)}\n")
+    script.chmod(0o755)
+    return began, str(script)
+
+
+def test_it_waits_for_a_round_that_runs(fast):
+    w, one, two = fast()
+    w.settle()
+    began, reload = slow_reload(w, 3)
+    w.configure(reload=reload)
+    one.close()
+    round_ = w.start()
+    until("the round writes", began.exists)
+    with Service(w) as s:
+        assert round_.poll() == 0
+        assert w.values("www") == [two.addr]
+        assert s.stop() == 0
+
+
+def test_an_end_in_the_middle_of_a_reload(fast):
+    """The write that is on its way is brought to its end."""
+    w, one, two = fast()
+    began, reload = slow_reload(w, 2)
+    w.configure(reload=reload)
+    with Service(w) as s:
+        one.close()
+        s.until("the reload", began.exists)
+        took, code = elapsed(lambda: s.stop())
+        assert code == 0
+        assert took >= 1
+        assert s.notified("STOPPING=1") == 1
+        assert w.values("www") == [two.addr]
+    w.settle()
+    w.quiet()
+
+
+def test_an_end_in_the_middle_of_a_reload_that_hangs(fast):
+    w, one, two = fast()
+    began, reload = slow_reload(w, 600)
+    w.configure(reload=reload, provider='  timeout = "2s"')
+    before = w.files()["example.org"][0]
+    with Service(w) as s:
+        one.close()
+        s.until("the reload", began.exists)
+        assert s.stop() == 0
+    assert w.files()["example.org"][0] == before  # put back, nothing half
+
+
+def test_a_sudden_end_keeps_the_state(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        one.close()
+        s.shows("www", two)
+        s.wait("shown by")
+        s.send(signal.SIGKILL)
+        s.process.wait(10)
+    with Service(w) as s:
+        s.until("a while", over(2))
+        assert w.values("www") == [two.addr]
+        assert s.out == [], s.out
+        one.open()
+        s.shows("www", one, two)
+        assert s.stop() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_end_at_once(fast, number):
+    w, one, two = fast()
+    with Service(w, ready_s=0) as s:
+        s.until("signals are taken", lambda: w.state.exists())
+        took, code = elapsed(lambda: s.stop(number))
+        assert code == 0
+        assert took < 5
+
+
+# -- the manager -----
+
+
+def test_the_manager_is_told(fast):
+    w, one, two = fast()
+    with Service(w, watchdog_s=1.0) as s:
+        s.until("watchdog", lambda: s.notified("WATCHDOG=1") >= 6, 10)
+        times = [t for t, text in s.said if "WATCHDOG=1" in text]
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        assert max(gaps) < 1.0, gaps
+        assert s.stop() == 0
+        assert s.said[0][1].startswith("READY=1")
+        assert s.said[-1][1] == "STOPPING=1"
+
+
+# -- others' hands, overrides -----
+
+
+def test_what_others_switch_on_is_withdrawn_again(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        one.close()
+        s.shows("www", two)
+        w.edit(lambda t: t + f"www 60 IN A {one.addr}\n")
+        s.wait("withdrawn", after=len(s.out))
+        s.shows("www", two)
+        assert s.stop() == 0
+
+
+def test_the_freeze_file_holds_writes(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        (w.state.parent / "freeze").touch()
+        s.wait("frozen by the file")
+        one.close()
+        s.wait("becomes unavailable")
+        s.until("a while", over(1.5))
+        assert sorted(w.values("www")) == [one.addr, two.addr]
+        (w.state.parent / "freeze").unlink()
+        s.shows("www", two)
+        s.wait("resolved: frozen")
+        assert s.stop() == 0
+
+
+def dc_world(build, target):
+    """www of two data centres."""
+    one, two = target("127.0.0.2"), target("127.0.0.3")
+    defaults = FAST
+    w = build(records=records("www", one, two), specs={
+        "@": '{"debounce":"0s"}',
+        "www": spec({"data": one.addr, "dc": "dc1", "return": "manual"},
+                    {"data": two.addr, "dc": "dc2"},
+                    dcs={f"dc{i}": {"wanAccess": [f"{t.addr}:{t.port}"]}
+                         for i, t in ((1, one), (2, two))},
+                    defaults=defaults)})
+    short_ttls(w)
+    return w, one, two
+
+
+def test_maintenance_reaches_the_service(build, target):
+    w, one, two = dc_world(build, target)
+    with Service(w) as s:
+        first_look(s)
+        mode = stat.S_IMODE((w.state.parent / "control").stat().st_mode)
+        assert mode == 0o600
+        got = w.run("maintenance", "dc1", "on")
+        assert got.returncode == 0, got.stderr
+        s.shows("www", two)
+        s.wait("dc1 of example.org. is in maintenance, by ")
+        status = w.run("status")
+        assert "maintenance" in status.stdout
+        assert "maintenance" in w.run("history").stdout
+        got = w.run("maintenance", "dc1", "off")
+        assert got.returncode == 0, got.stderr
+        s.shows("www", one, two)
+        got = w.run("maintenance", "dc1", "on", "--for", "2s")
+        assert got.returncode == 0, got.stderr
+        s.shows("www", two)
+        s.shows("www", one, two)
+        s.wait("no longer: the time that")
+        assert s.stop() == 0
+    assert not (w.state.parent / "control").exists()
+
+
+def test_freeze_and_thaw_reach_the_service(build, target):
+    w, one, two = dc_world(build, target)
+    with Service(w) as s:
+        first_look(s)
+        assert w.run("freeze", WWW).returncode == 0
+        one.close()
+        s.wait("becomes unavailable")
+        s.until("a while", over(1))
+        assert sorted(w.values("www")) == [one.addr, two.addr]
+        assert s.stop() == 0
+    with Service(w) as s:  # it survives
+        s.until("a while", over(2))
+        assert sorted(w.values("www")) == [one.addr, two.addr]
+        assert w.run("thaw", "all").returncode == 0
+        s.shows("www", two)
+        assert s.stop() == 0
+
+
+def test_readmit_reaches_the_service(build, target):
+    w, one, two = dc_world(build, target)
+    with Service(w) as s:
+        first_look(s)
+        one.close()
+        s.shows("www", two)
+        one.open()
+        s.wait("becomes available")
+        s.until("a while", over(1))
+        assert w.values("www") == [two.addr]
+        got = w.run("readmit", WWW, one.addr)
+        assert got.returncode == 0, got.stderr
+        s.shows("www", one, two)
+        one.close()
+        s.shows("www", two)
+        one.open()
+        s.wait("becomes available", after=len(s.out))
+        assert w.run("readmit", "dc1").returncode == 0
+        s.shows("www", one, two)
+        assert s.stop() == 0
+
+
+def test_a_bad_request_harms_nobody(fast):
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        for request in (b"x\n", b"[]\n", b"{\n", b"{}\n", b"\0\n",
+                        b'{"overrides":[{}],"readmit":[1],"events":[[]]}\n'):
+            assert control(w, request)[:2] in (b"ok", b"er")
+        control(w, b"x" * (3 << 20))
+        assert s.stop() == 0
+
+
+def control(w, request):
+    with socket.socket(socket.AF_UNIX) as c:
+        c.settimeout(10)
+        c.connect(str(w.state.parent / "control"))
+        try:
+            c.sendall(request)
+            return c.recv(2000)
+        except (BrokenPipeError, ConnectionResetError):
+            return b"cut"
+
+
+# -- anchors -----
+
+
+def test_a_blind_agent_holds(fast, target):
+    anchor, other = target("127.0.0.8"), target("127.0.0.9")
+    w, one, two = fast()
+    w.configure(anchors=[f"{a.addr}:{a.port}" for a in (anchor, other)])
+    with Service(w) as s:
+        first_look(s)
+        anchor.hang = other.hang = True
+        for t in (anchor, other):
+            t.close()
+            t.open()
+        one.close()
+        s.wait("no anchor answers", timeout_s=30)
+        assert sorted(w.values("www")) == [one.addr, two.addr]
+        for t in (anchor, other):
+            t.close()  # refuses: that, too, came over the network
+        s.shows("www", two, timeout_s=30)
+        s.wait("resolved: no anchor answers")
+        assert s.stop() == 0
+
+
+# -- hooks -----
+
+
+def test_events_are_told_as_they_come(fast):
+    w, one, two = fast()
+    hook = w.dir / "hook"
+    told = w.dir / "told"
+    hook.write_text(f"#!/bin/sh\ncat >> {told}\necho >> {told}\n")
+    hook.chmod(0o755)
+    w.configure(notify=str(hook))
+    with Service(w) as s:
+        one.close()
+        s.shows("www", two)
+        s.until("the hook", lambda: told.exists() and '"withdrawn"' in
+                told.read_text())
+        assert s.stop() == 0
+
+
+# -- over time -----
+
+
+def test_memory_and_descriptors_stay(build, target):
+    one, two = target("127.0.0.2"), target("127.0.0.3")
+    w = build(records=records("www", one, two), specs={
+        "@": '{"debounce":"0s"}',
+        "www": spec(*checked(one, two), defaults=FAST, damping=False)})
+    short_ttls(w)
+    # What the sanitizer keeps aside of what was freed is no leak.
+    calm = {"ASAN_OPTIONS": "quarantine_size_mb=1"}
+    with Service(w, env=calm) as s:
+        first_look(s)
+        for _ in range(3):  # what grows at first
+            flap(s, one, two)
+        memory, fds = s.memory_kb(), s.descriptors()
+        for _ in range(12):
+            flap(s, one, two)
+        assert s.descriptors() <= fds + 2
+        assert s.memory_kb() <= memory + 4096
+        assert s.stop() == 0
+
+
+def flap(s, one, two):
+    one.close()
+    s.shows("www", two)
+    until("its port is free", lambda: opens(one))
+    s.shows("www", one, two)
+
+
+def opens(listener):
+    """A probe's own end may have that port for a moment."""
+    try:
+        listener.open()
+    except OSError:
+        return False
+    return True
+
+
+# -- another server -----
+
+
+def test_with_nsd(fast):
+    w, one, two = fast(kind=servers.Nsd)
+    with Service(w) as s:
+        one.close()
+        s.shows("www", two)
+        assert s.stop() == 0
