@@ -243,6 +243,17 @@ static void on_anchor(void *arg, const struct probe_result *r)
     a->done = a->waiting == 0 || (a->answered && !a->ending);
 }
 
+struct probe_spec check_run_anchor(const struct addr *anchor,
+                                   int64_t timeout_ms)
+{
+    struct probe_spec spec = {.kind =
+                                  anchor->port != 0 ? PROBE_TCP : PROBE_ICMP,
+                              .target = *anchor,
+                              .timeout_ms = timeout_ms};
+
+    return spec;
+}
+
 bool check_run_anchors(struct loop *l, struct probes *p,
                        const struct addr *anchors, size_t n,
                        int64_t deadline_ms)

@@ -53,6 +53,9 @@ void check_run_go(struct check_run *r, int64_t deadline_ms,
 
 struct check_run_result *check_run_of(struct check_run *r,
                                       const struct check *c);
+/* What an anchor is asked: a connection, or without port an echo. */
+struct probe_spec check_run_anchor(const struct addr *anchor,
+                                   int64_t timeout_ms);
 /* true when one of the anchors answers: connects or refuses (that too came
  * over the network); port 0: an echo. Each is tried twice. */
 bool check_run_anchors(struct loop *l, struct probes *p,

@@ -127,15 +127,16 @@ void round_find_zones(struct round *r);      /* round_zones.c */
 void round_close_providers(struct round *r); /* round_zones.c */
 /* The newest serial that the zone's servers serve; a provider_env hook. */
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
-                         void *cb_arg); /* round_zones.c */
-void round_discover(struct round *r);   /* round_discover.c */
-void round_read_specs(struct round *r); /* round_specs.c */
-void round_build(struct round *r);      /* round_world.c */
-void round_probe(struct round *r);      /* round_probe.c */
-void round_overrides(struct round *r);  /* round_overrides.c */
-void round_plan(struct round *r);       /* round_plan.c */
-void round_apply(struct round *r);      /* round_apply.c */
-void round_verify(struct round *r);     /* round_verify.c */
+                         void *cb_arg);    /* round_zones.c */
+void round_discover(struct round *r);      /* round_discover.c */
+void round_read_specs(struct round *r);    /* round_specs.c */
+void round_build(struct round *r);         /* round_world.c */
+void round_take_commands(struct round *r); /* round_world.c */
+void round_probe(struct round *r);         /* round_probe.c */
+void round_overrides(struct round *r);     /* round_overrides.c */
+void round_plan(struct round *r);          /* round_plan.c */
+void round_apply(struct round *r);         /* round_apply.c */
+void round_verify(struct round *r);        /* round_verify.c */
 
 /* --- the same in halves, one zone at a time, for the service ------------- */
 

@@ -47,7 +47,7 @@ static void build_zone(struct round_zone *z)
 }
 
 /* A spec names only commands of its own zone; what they run is the agent's. */
-static void take_commands(struct round *r)
+void round_take_commands(struct round *r)
 {
     struct check_command *list =
         arena_array(r->arena, r->cfg->ncommands, sizeof *list);
@@ -62,7 +62,7 @@ static void take_commands(struct round *r)
 
 void round_build(struct round *r)
 {
-    take_commands(r);
+    round_take_commands(r);
     r->limits.allow = r->cfg->allow_targets;
     r->limits.nallow = r->cfg->nallow_targets;
     for (size_t i = 0; i < r->nzones; i++) {

@@ -90,7 +90,8 @@ static void ask(struct service *svc)
 
     svc->anchors.waiting = cfg->nanchors;
     for (size_t i = 0; i < cfg->nanchors; i++) {
-        struct probe_spec spec = {PROBE_TCP, cfg->anchors[i], ASK_TIMEOUT_MS};
+        struct probe_spec spec =
+            check_run_anchor(&cfg->anchors[i], ASK_TIMEOUT_MS);
 
         probes_start(svc->probes, &spec, on_anchor, svc);
     }

@@ -47,10 +47,14 @@ struct service_gen *service_gen_new(struct service *svc, struct config *cfg,
     }
     gen->round.limits.allow = cfg->allow_targets;
     gen->round.limits.nallow = cfg->nallow_targets;
+    round_take_commands(&gen->round);
     env.loop = svc->loop;
     env.probes = svc->probes;
     env.resolver = resolver;
     env.limits = &gen->round.limits;
+    env.commands = gen->round.commands;
+    env.ncommands = gen->round.ncommands;
+    check_run_hooks(&env);
     gen->shots = check_shots_new(&env);
     gen->refs = 1;
     round_open_providers(&gen->round);

@@ -241,16 +241,6 @@ static void schedule(struct service_entry *n)
     struct sched_pace p = pace_of(n);
     const struct check *c = n->users[0].check;
 
-    if (!check_run_knows(c->spec->kind)) {
-        char text[160], why[220];
-
-        (void)snprintf(why, sizeof why, "%s is not probed by this version",
-                       checks_text(c, text, sizeof text));
-        note(n, why);
-        n->locals = CHECK_RUN_LOCAL_TRIES - 1;
-        tell_local(n, HEALTH_LOCAL);
-        return;
-    }
     if (n->sched != NULL && p.period_ms == n->pace.period_ms &&
         p.retry_ms == n->pace.retry_ms)
         return;
