@@ -39,6 +39,9 @@ struct round_zone {
     const struct config_zone *cfg;
     const char *name; /* canonical */
     struct provider *provider;
+    const char *const *commands; /* that its specs may name; NULL: not yet
+                                    looked up */
+    size_t ncommands;
     struct addr *servers;
     size_t nservers;
     const char **ns_names;
