@@ -12,6 +12,7 @@
 #include "specs/walk.h"
 
 #define UDP_ANSWER_BYTES 1232u /* source: spec-language 10 */
+#define OPT_BYTES 11u
 #define TTL_LONG_S 300
 #define TTL_DETECTION_TIMES 10 /* "far above" */
 #define DEBOUNCE_MS 3000
@@ -93,10 +94,11 @@ static size_t rdata_bytes(const struct spec_txt *txt)
 }
 
 /* source: RFC 1035 4.1: header, question, and for each record a pointer to
- * its name, type, class, TTL and length */
+ * its name, type, class, TTL and length; RFC 6891 6.1.2: the OPT record */
 static void advise_size(struct advise *a, const struct spec_txt *txts, size_t n)
 {
-    size_t bytes = 12 + strlen(a->s->owner) + 1 + sizeof "_failover" + 4;
+    size_t bytes =
+        12 + strlen(a->s->owner) + 1 + sizeof "_failover" + 4 + OPT_BYTES;
 
     for (size_t i = 0; i < n; i++)
         bytes += 12 + rdata_bytes(&txts[i]);

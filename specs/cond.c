@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/buf.h"
 #include "specs/check.h"
 #include "specs/scope.h"
 
@@ -166,26 +165,44 @@ static int read_leaf(struct spec_reader *r, const struct spec_value *v,
     return read_check(r, v, text, c);
 }
 
+/* A text for people; what does not fit is left out. */
+struct words {
+    char text[TEXT_MAX_BYTES];
+    size_t len;
+    bool over;
+};
+
+static void add(struct words *w, const char *s)
+{
+    size_t n = strlen(s);
+
+    w->over |= n > sizeof w->text - w->len;
+    if (w->over)
+        return;
+    memcpy(w->text + w->len, s, n);
+    w->len += n;
+}
+
 /* "[[a,b],[c]]" of the parts' own texts. */
 static const char *join(struct spec_reader *r, const struct spec_cond *c)
 {
-    struct buf b;
-    const char *out;
+    struct words w;
 
-    buf_init(&b, TEXT_MAX_BYTES);
+    w.len = 0;
+    w.over = false;
     if (c->kind == SPEC_COND_NEED)
-        buf_printf(&b, "%u of ", (unsigned)c->need);
-    buf_char(&b, '[');
+        w.len = (size_t)snprintf(w.text, sizeof w.text, "%u of ",
+                                 (unsigned)c->need);
+    add(&w, "[");
     for (size_t i = 0; i < c->n; i++) {
         bool wrap = c->kind == SPEC_COND_ANY && c->of[i].kind != SPEC_COND_ALL;
 
-        buf_printf(&b, "%s%s%s%s", i > 0 ? "," : "", wrap ? "[" : "",
-                   c->of[i].text, wrap ? "]" : "");
+        add(&w, i == 0 ? wrap ? "[" : "" : wrap ? ",[" : ",");
+        add(&w, c->of[i].text);
+        add(&w, wrap ? "]" : "");
     }
-    buf_char(&b, ']');
-    out = arena_strdup(r->arena, buf_get(&b));
-    buf_fini(&b);
-    return out;
+    add(&w, "]");
+    return arena_text(r->arena, w.text, w.len);
 }
 
 /* Reads the elements of list as parts of c; one alone stands for c. */
@@ -292,7 +309,7 @@ int spec_cond_read(struct spec_reader *r, const struct spec_value *v,
     out->kind = SPEC_COND_ANY;
     if (read_parts(r, v, read_all, out) != 0)
         return -1;
-    if (out->kind == SPEC_COND_ALL)
+    if (out->kind == SPEC_COND_ALL) /* one alone of a list of lists */
         out->text = arena_printf(r->arena, "[%s]", out->text);
     return 0;
 }

@@ -91,6 +91,7 @@ struct spec_reader {
     const struct spec_context *ctx;
     const char *where; /* "_failover.www.example.org" */
     bool apex;         /* this is the zone's apex spec */
+    bool keeps_doc;    /* what is read refers to its tree for good */
     struct err *e;
     struct spec_scope *scope;    /* of names */
     struct spec_basis own, rows; /* set before records are read */

@@ -1,5 +1,6 @@
 #include "specs/scan.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,18 +186,49 @@ static int escape(struct scan *s)
     return 0;
 }
 
+#define EACH(byte) (0x0101010101010101u * (byte))
+#define HIGH EACH(0x80u)
+
+/* The high bit of each byte of v that is 0; of those above it perhaps too. */
+static uint64_t zeros(uint64_t v)
+{
+    return (v - EACH(1u)) & ~v & HIGH;
+}
+
+/* Skips printable ASCII without quote and backslash, eight at a time. */
+static const char *skip_plain(const char *p, const char *end)
+{
+    uint64_t v;
+
+    for (; (size_t)(end - p) >= sizeof v; p += sizeof v) {
+        memcpy(&v, p, sizeof v);
+        if (((v | (v - EACH(0x20u))) & HIGH) != 0 ||
+            (zeros(v ^ EACH('"')) | zeros(v ^ EACH('\\'))) != 0)
+            break;
+    }
+    while (p < end && *p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
 int spec_scan_string(struct scan *s, const char **out)
 {
     size_t from = ++s->at, n;
     bool escaped = false;
 
     while (s->at < s->len) {
-        unsigned char c = (unsigned char)s->text[s->at];
+        const char *end = s->text + s->len, *p = s->text + s->at;
+        unsigned char c;
 
+        p = skip_plain(p, end);
+        s->at = (size_t)(p - s->text);
+        if (p == end)
+            break;
+        c = (unsigned char)*p;
         if (c == '"') {
             n = s->at++ - from;
             *out = escaped ? decode(s, from, from + n)
-                           : arena_strndup(s->arena, s->text + from, n);
+                           : arena_text(s->arena, s->text + from, n);
             return 0;
         }
         if (c < 0x20)

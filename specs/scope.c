@@ -46,6 +46,7 @@ struct spec_scope {
     size_t *map[SPEC_NNAMED]; /* id to index; NULL: the same */
     struct ref *path[SPEC_NAMED_DEPTH_MAX + 1]; /* being read */
     unsigned depth;
+    const char *inherited; /* place of what is read from the apex spec */
 };
 
 void spec_scope_open(struct spec_reader *r, const struct spec_named *own,
@@ -61,21 +62,6 @@ void spec_scope_open(struct spec_reader *r, const struct spec_named *own,
     if (!r->apex && r->ctx->apex != NULL)
         s->apex = r->ctx->apex->doc;
     r->scope = s;
-}
-
-void spec_scope_fini(struct spec_reader *r)
-{
-    struct spec_scope *s = r->scope;
-
-    if (s == NULL)
-        return;
-    free(s->used);
-    free(s->checks);
-    free(s->dcs);
-    free(s->scenarios);
-    free(s->conds);
-    free(s->patches);
-    r->scope = NULL;
 }
 
 static struct ref *look_up(struct spec_reader *r, const char *name)
@@ -97,7 +83,8 @@ static struct ref *look_up(struct spec_reader *r, const char *name)
     ref = arena_alloc(r->arena, sizeof *ref);
     ref->named = n;
     ref->from_apex = true;
-    s->used = mem_grow(s->used, &s->cap_used, s->nused, sizeof(struct ref *));
+    s->used = arena_grow(r->arena, s->used, &s->cap_used, s->nused,
+                         sizeof(struct ref *));
     s->used[s->nused++] = ref;
     return ref;
 }
@@ -106,8 +93,8 @@ size_t spec_scope_add_check(struct spec_reader *r, const struct spec_check *c)
 {
     struct spec_scope *s = r->scope;
 
-    s->checks =
-        mem_grow(s->checks, &s->cap_checks, s->nchecks, sizeof *s->checks);
+    s->checks = arena_grow(r->arena, s->checks, &s->cap_checks, s->nchecks,
+                           sizeof *s->checks);
     s->checks[s->nchecks] = *c;
     return s->nchecks++;
 }
@@ -148,7 +135,7 @@ static int read_dc(struct spec_reader *r, struct ref *ref,
     dc.pointer = arena_strdup(r->arena, spec_value_pointer(v, ptr));
     if (spec_dc_read(r, v, &dc) != 0)
         return -1;
-    s->dcs = mem_grow(s->dcs, &s->cap_dcs, s->ndcs, sizeof *s->dcs);
+    s->dcs = arena_grow(r->arena, s->dcs, &s->cap_dcs, s->ndcs, sizeof *s->dcs);
     s->dcs[s->ndcs] = dc;
     ref->id = s->ndcs++;
     return 0;
@@ -164,11 +151,11 @@ static int read_scenario(struct spec_reader *r, struct ref *ref,
 
     if (spec_cond_read(r, v, cond) != 0)
         return -1;
-    s->conds =
-        mem_grow(s->conds, &s->cap_conds, s->nscenarios, sizeof *s->conds);
+    s->conds = arena_grow(r->arena, s->conds, &s->cap_conds, s->nscenarios,
+                          sizeof *s->conds);
     s->conds[s->nscenarios] = cond;
-    s->scenarios = mem_grow(s->scenarios, &s->cap_scenarios, s->nscenarios,
-                            sizeof *s->scenarios);
+    s->scenarios = arena_grow(r->arena, s->scenarios, &s->cap_scenarios,
+                              s->nscenarios, sizeof *s->scenarios);
     sc = &s->scenarios[s->nscenarios];
     sc->name = name;
     sc->from_apex = ref->from_apex;
@@ -208,6 +195,24 @@ static int too_deep(struct spec_reader *r, const struct ref *ref)
                    SPEC_NAMED_DEPTH_MAX);
 }
 
+/* What messages about the apex spec's names begin with. */
+static const char *inherited(struct spec_reader *r)
+{
+    static const char between[] = ", inherited from _failover.";
+    struct spec_scope *s = r->scope;
+    size_t own = strlen(r->where), zone = strlen(r->ctx->zone) - 1;
+
+    if (s->inherited == NULL) {
+        char *text = arena_alloc(r->arena, own + sizeof between + zone);
+
+        memcpy(text, r->where, own);
+        memcpy(text + own, between, sizeof between - 1);
+        memcpy(text + own + sizeof between - 1, r->ctx->zone, zone);
+        s->inherited = text;
+    }
+    return s->inherited;
+}
+
 static int read_kind(struct spec_reader *r, struct ref *ref)
 {
     const struct spec_value *v = ref->named->at;
@@ -215,11 +220,10 @@ static int read_kind(struct spec_reader *r, struct ref *ref)
     int rc;
 
     if (ref->from_apex) {
-        v = spec_value_copy(r->arena, v);
+        if (r->keeps_doc) /* longer than the apex spec lives */
+            v = spec_value_copy(r->arena, v);
         name = v->name;
-        r->where =
-            arena_printf(r->arena, "%s, inherited from _failover.%.*s", where,
-                         (int)strlen(r->ctx->zone) - 1, r->ctx->zone);
+        r->where = inherited(r);
     }
     if (ref->named->kind == SPEC_NAMED_CHECK)
         rc = read_check(r, ref, v, name);
@@ -290,8 +294,8 @@ void spec_scope_note(struct spec_reader *r, enum spec_named_kind kind,
 {
     struct spec_scope *s = r->scope;
 
-    s->patches =
-        mem_grow(s->patches, &s->cap_patches, s->npatches, sizeof *s->patches);
+    s->patches = arena_grow(r->arena, s->patches, &s->cap_patches, s->npatches,
+                            sizeof *s->patches);
     s->patches[s->npatches].at = at;
     s->patches[s->npatches++].kind = kind;
 }

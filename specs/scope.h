@@ -38,8 +38,6 @@ void spec_scope_open(struct spec_reader *r, const struct spec_named *own,
 MUST_CHECK int spec_scope_read(struct spec_reader *r);
 /* Makes the arrays of s; every index that was noted is final afterwards. */
 void spec_scope_close(struct spec_reader *r, struct spec *s);
-/* Frees what the scope needs besides the arena; r->scope may be NULL. */
-void spec_scope_fini(struct spec_reader *r);
 
 /* What name means in v.
  * in:  kinds — bits (1u << SPEC_NAMED_…) of those that are accepted here

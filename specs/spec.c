@@ -1,12 +1,16 @@
 #include "specs/spec.h"
 
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "specs/merge.h"
+#include "specs/pack.h"
 #include "specs/sets.h"
 #include "specs/text.h"
+
+#define READ_BYTES 32768u /* that reading a usual text takes */
 
 const char *spec_type_name(enum spec_type t)
 {
@@ -47,11 +51,70 @@ static int by_text(const void *a, const void *b)
 }
 
 /* "_failover.www.example.org" of "www.example.org." */
-static const char *place(struct arena *a, const char *owner)
+static const char *where_of(struct arena *a, const char *owner)
 {
+    static const char before[] = "_failover.";
     size_t n = strlen(owner);
+    char *out = arena_alloc(a, sizeof before + n);
 
-    return arena_printf(a, "_failover.%.*s", (int)(n > 0 ? n - 1 : 0), owner);
+    memcpy(out, before, sizeof before - 1);
+    if (n > 0)
+        memcpy(out + sizeof before - 1, owner, n - 1);
+    return out;
+}
+
+/* A step of a hash that nobody gains by breaking: what was remembered about
+ * another text would be taken for this one's. */
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+#define LANES 4 /* that do not wait for each other */
+
+static uint64_t hash_text(uint64_t h, const char *text, size_t len)
+{
+    uint64_t lanes[LANES] = {h, 1, 2, 3}, part[LANES] = {0};
+    size_t at = 0;
+
+    for (; len - at >= sizeof part; at += sizeof part) {
+        memcpy(part, text + at, sizeof part);
+        for (size_t i = 0; i < LANES; i++)
+            lanes[i] = mix(lanes[i], part[i]);
+    }
+    memset(part, 0, sizeof part);
+    memcpy(part, text + at, len - at);
+    h = len;
+    for (size_t i = 0; i < LANES; i++)
+        h = mix(h, mix(lanes[i], part[i]));
+    return h;
+}
+
+/* Equal texts count once. */
+static uint64_t hash_texts(const struct joined *j, size_t n)
+{
+    uint64_t h = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || j[i].len != j[i - 1].len ||
+            memcmp(j[i].text, j[i - 1].text, j[i].len) != 0)
+            h = hash_text(h, j[i].text, j[i].len);
+    return h;
+}
+
+static bool inherits(const struct spec *s)
+{
+    for (size_t i = 0; i < s->nchecks; i++)
+        if (s->checks[i].from_apex)
+            return true;
+    for (size_t i = 0; i < s->ndcs; i++)
+        if (s->dcs[i].from_apex)
+            return true;
+    for (size_t i = 0; i < s->nscenarios; i++)
+        if (s->scenarios[i].from_apex)
+            return true;
+    return false;
 }
 
 /* The records that are ours, in an order that depends on content alone: a
@@ -156,6 +219,9 @@ static int read_all(struct spec_reader *r, const struct spec_txt *txts,
     if (spec_merge_docs(r, docs, ndocs, merged, &used) != 0 ||
         build(r, docs, used, merged, s) != 0)
         return -1;
+    s->hash = hash_texts(j, ndocs);
+    if (inherits(s))
+        s->hash = mix(s->hash, r->ctx->apex->hash);
     notes = arena_array(r->arena, r->nwarnings + 1, sizeof *notes);
     if (r->nwarnings > 0)
         memcpy(notes, r->warnings, r->nwarnings * sizeof *notes);
@@ -164,31 +230,45 @@ static int read_all(struct spec_reader *r, const struct spec_txt *txts,
     return 0;
 }
 
-int spec_parse(const struct spec_txt *txts, size_t n,
-               const struct spec_context *ctx, struct spec **spec,
-               struct err *e)
+/* in: a — for everything; a copy is kept unless the document is */
+static int parse(const struct spec_txt *txts, size_t n,
+                 const struct spec_context *ctx, bool keeps_doc,
+                 struct arena *a, struct spec **spec, struct err *e)
 {
-    struct arena *a = arena_new();
     struct spec_context own = *ctx; /* names live as long as the spec */
-    struct spec_reader r = {.arena = a, .ctx = &own, .e = e};
+    struct spec_reader r = {
+        .arena = a, .ctx = &own, .keeps_doc = keeps_doc, .e = e};
     struct spec *s = arena_alloc(a, sizeof *s);
     int rc;
 
     own.owner = arena_strdup(a, ctx->owner);
     own.zone = arena_strdup(a, ctx->zone);
-    r.where = place(a, own.owner);
+    r.where = where_of(a, own.owner);
     r.apex = name_equal(own.owner, own.zone);
     s->arena = a;
     s->owner = own.owner;
     s->zone = own.zone;
     rc = read_all(&r, txts, n, s);
-    spec_scope_fini(&r);
     free(r.warnings);
-    if (rc != 0) {
+    if (rc == 0)
+        *spec = keeps_doc ? s : spec_pack(s, a);
+    return rc;
+}
+
+int spec_parse(const struct spec_txt *txts, size_t n,
+               const struct spec_context *ctx, struct spec **spec,
+               struct err *e)
+{
+    bool keeps_doc = ctx->keep_doc || name_equal(ctx->owner, ctx->zone);
+    alignas(max_align_t) unsigned char place[READ_BYTES];
+    struct arena *a =
+        keeps_doc ? arena_new() : arena_within(place, sizeof place);
+    int rc;
+
+    *spec = NULL;
+    rc = parse(txts, n, ctx, keeps_doc, a, spec, e);
+    if (rc != 0 || !keeps_doc)
         arena_free(a);
-        s = NULL;
-    }
-    *spec = s;
     return rc;
 }
 

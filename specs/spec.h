@@ -61,15 +61,17 @@ struct spec_range { /* inclusive */
  * stands for them; a server_name that is NULL beside a host is that host. */
 struct spec_check {
     enum spec_check_kind kind;
+    uint32_t need;      /* of targets; 0: no targets */
     const char *name;   /* of `checks`; NULL: written in place */
     struct addr target; /* family 0: the address of the record; else fixed;
                            its port is 0, see port */
     uint16_t port;      /* 0: the kind has none (icmp, command) */
+    bool verify;
+    bool repeat_timeout; /* rows: a timeout of a check that is not down is
+                            repeated once at once before it counts */
     const struct addr *targets; /* `targets`, with port: instead of target */
     size_t ntargets;
-    uint32_t need; /* of targets; 0: no targets */
     const char *path, *host, *server_name, *method;
-    bool verify;
     const struct spec_pair *headers;
     size_t nheaders;
     const struct spec_range *status;
@@ -87,10 +89,8 @@ struct spec_check {
     uint32_t required_success;
     uint32_t required_failure;
     uint32_t vantage_need; /* 0: majority */
-    bool repeat_timeout;   /* rows: a timeout of a check that is not down is
-                              repeated once at once before it counts */
-    const char *pointer;   /* JSON pointer of where it is written */
     bool from_apex;        /* written in the apex spec */
+    const char *pointer;   /* JSON pointer of where it is written */
 };
 
 /* --- conditions ------------------------------------------------------------
@@ -128,15 +128,15 @@ enum spec_cond_kind {
 struct spec_cond {
     enum spec_cond_kind kind;
     bool negate;
+    bool local; /* depends on a check without a target, or without a host that
+                   it needs, in it or in what it names: its truth belongs to a
+                   record's address */
     size_t ref;
     enum spec_dc_state state;
     enum spec_dimension dimension;
     uint32_t need;
     const struct spec_cond *of; /* parts */
     size_t n;
-    bool local; /* depends on a check without a target, or without a host that
-                   it needs, in it or in what it names: its truth belongs to a
-                   record's address */
     const char *text; /* as written, for people: "!dc2", "[[a,b],[c]]" */
 };
 
@@ -150,19 +150,19 @@ struct spec_scenario {
 struct spec_dc {
     const char *name;
     struct {
-        bool given;
         const size_t *checks; /* indices into spec.checks */
         size_t n;
         uint32_t need;
+        bool given;
     } dims[SPEC_NDIMENSIONS];
     bool maintenance;
-    bool no_response;              /* passive: tier 2 */
-    bool needs[SPEC_NDIMENSIONS];  /* for service; never a dimension that is
-                                      not given */
+    bool no_response;             /* passive: tier 2 */
+    bool needs[SPEC_NDIMENSIONS]; /* for service; never a dimension that is
+                                     not given */
+    bool from_apex;
     int64_t only_new_ms;           /* -1: not asked for */
     const struct spec_cond *fresh; /* NULL: none */
     const char *pointer;
-    bool from_apex;
 };
 
 /* --- records and sets ------------------------------------------------------
@@ -171,23 +171,23 @@ struct spec_dc {
 struct spec_record {
     const char *name; /* canonical */
     enum spec_type type;
+    bool fallback; /* of fallbackRecords */
+    bool dr;       /* disaster recovery: drIfNoRecords, drCond or dr */
+    bool dr_if_no_records;
+    bool return_manual;
     const char *data;     /* canonical: RFC 5952 address or canonical name */
     struct addr addr;     /* A, AAAA */
     const size_t *checks; /* of `check`: indices into spec.checks, ANDed */
     size_t nchecks;
-    const struct spec_cond *when; /* `if`; NULL: none */
-    long dc;                      /* index into spec.dcs; -1: none */
-    bool dr; /* disaster recovery: drIfNoRecords, drCond or dr */
-    bool dr_if_no_records;
+    const struct spec_cond *when;    /* `if`; NULL: none */
+    long dc;                         /* index into spec.dcs; -1: none */
     const struct spec_cond *dr_cond; /* NULL: none */
     int64_t return_after_ms;         /* 0: at once */
-    bool return_manual;
-    const char *view;    /* NULL: in every view */
-    int64_t ttl_s;       /* -1: none given */
+    const char *view;                /* NULL: in every view */
+    int64_t ttl_s;                   /* -1: none given */
     int64_t prio;        /* place in the chain: `prio`, else the position in
                             its array counted from 1; smaller comes first */
     size_t position;     /* in reading order, breaks ties */
-    bool fallback;       /* of fallbackRecords */
     const char *pointer; /* "/records/0" of its document */
     size_t document;     /* index of the TXT record it came from */
 };
@@ -246,11 +246,13 @@ struct spec {
     /* of an apex spec; elsewhere they are errors */
     const char *const *names; /* canonical owners for discover = names */
     size_t nnames;
-    int64_t debounce_ms;        /* -1: not given */
-    int32_t max_change_pct;     /* 0…100, "50%"; -1: not given */
+    int64_t debounce_ms;    /* -1: not given */
+    int32_t max_change_pct; /* 0…100, "50%"; -1: not given */
+    uint64_t hash; /* of its texts, and of the apex spec's where it inherits:
+                      as long as it stays, all indices mean the same */
     const struct spec_doc *doc; /* the merged document as written: what a
                                    child reads named things from, and what is
-                                   printed; in the arena */
+                                   printed; NULL: not kept */
     struct arena *arena;
 };
 
@@ -278,6 +280,8 @@ struct spec_context {
     const char *const *commands; /* that the agent's file allows for the zone;
                                     NULL: not checked */
     size_t ncommands;
+    bool keep_doc; /* the spec is going to be printed; an apex spec keeps its
+                      document anyway */
 };
 
 /* The text begins with none of [ { " (after joining; blanks and a byte order
@@ -308,7 +312,8 @@ MUST_CHECK int spec_parse_text(const char *text, size_t len,
                                struct spec **spec, struct err *e);
 
 /* Canonical JSON of the spec (object form, members in table order):
- * parse(print(s)) equals s. Heap, caller frees. */
+ * parse(print(s)) equals s. s must have been read with keep_doc, or be an
+ * apex spec. Heap, caller frees. */
 char *spec_print(const struct spec *s);
 /* The same in the bare spelling. returns the text (heap, caller frees), or
  * NULL with e set (ERR_INPUT: names what bare cannot say) */

@@ -29,7 +29,7 @@ static bool one_blank(const struct spec_string *s)
 static struct text join(struct arena *a, const struct spec_txt *txt,
                         bool drop_blanks)
 {
-    struct text t = {.p = arena_alloc(a, spec_text_len(txt) + 1)};
+    struct text t = {.p = arena_room(a, spec_text_len(txt) + 1)};
 
     for (size_t i = 0; i < txt->nstrings; i++) {
         const struct spec_string *s = &txt->strings[i];
@@ -39,6 +39,7 @@ static struct text join(struct arena *a, const struct spec_txt *txt,
         memcpy(t.p + t.len, s->data, s->len);
         t.len += s->len;
     }
+    t.p[t.len] = '\0';
     return t;
 }
 

@@ -36,6 +36,30 @@ static int by_name(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+static bool is_after(const char *a, const char *b)
+{
+    if (a[0] != b[0])
+        return (unsigned char)a[0] > (unsigned char)b[0];
+    return strcmp(a, b) > 0;
+}
+
+/* Most objects have few members. */
+static void sort_members(const struct spec_value **s, size_t n)
+{
+    if (n > 16) {
+        qsort(s, n, sizeof *s, by_name);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        const struct spec_value *v = s[i];
+        size_t k = i;
+
+        for (; k > 0 && is_after(s[k - 1]->name, v->name); k--)
+            s[k] = s[k - 1];
+        s[k] = v;
+    }
+}
+
 const struct spec_value *spec_value_close(struct arena *a,
                                           struct spec_value *object)
 {
@@ -44,7 +68,7 @@ const struct spec_value *spec_value_close(struct arena *a,
 
     for (const struct spec_value *v = object->child; v != NULL; v = v->next)
         s[n++] = v;
-    qsort(s, n, sizeof *s, by_name);
+    sort_members(s, n);
     object->sorted = s;
     for (size_t i = 1; i < n; i++)
         if (strcmp(s[i]->name, s[i - 1]->name) == 0)
@@ -185,11 +209,18 @@ static size_t copy_clean(char *out, size_t room, const char *p, size_t n,
     size_t used = 0, i = 0;
 
     while (i < n) {
-        size_t len = spec_value_utf8(p + i, n - i);
         unsigned char c = (unsigned char)p[i];
-        bool bad = len == 0 || c < 0x20 || c == 0x7f ||
-                   (c == 0xc2 && (unsigned char)p[i + 1] < 0xa0);
-        size_t put = bad ? 1 : len;
+        size_t len, put;
+        bool bad;
+
+        if (c >= 0x20 && c < 0x7f && used + 2 <= room) {
+            out[used++] = p[i++];
+            continue;
+        }
+        len = spec_value_utf8(p + i, n - i);
+        bad = len == 0 || c < 0x20 || c == 0x7f ||
+              (c == 0xc2 && (unsigned char)p[i + 1] < 0xa0);
+        put = bad ? 1 : len;
 
         if (used + put + 1 > room)
             break;
@@ -258,8 +289,10 @@ void spec_value_quote_json(struct buf *b, const char *text)
     buf_char(b, '"');
 }
 
-/* One reference token, "/" before it and ~ and / escaped. */
-static size_t pointer_token(const struct spec_value *v, char *out, size_t room)
+/* One reference token, "/" before it and ~ and / escaped.
+ * out: *plain — false where it has more than printable ASCII */
+static size_t pointer_token(const struct spec_value *v, char *out, size_t room,
+                            bool *plain)
 {
     char number[24], *digit = number + sizeof number - 1;
     const char *s = v->name;
@@ -275,12 +308,17 @@ static size_t pointer_token(const struct spec_value *v, char *out, size_t room)
     }
     out[used++] = '/';
     for (; *s != '\0' && used + 3 < room; s++) {
+        if ((*s >= '0' && *s <= '9') || (*s >= 'A' && *s <= 'z')) {
+            out[used++] = *s;
+            continue;
+        }
         if (*s == '~' || *s == '/') {
             out[used++] = '~';
             out[used++] = *s == '~' ? '0' : '1';
-        } else {
-            out[used++] = *s;
+            continue;
         }
+        *plain &= *s >= 0x20 && *s < 0x7f;
+        out[used++] = *s;
     }
     out[used] = '\0';
     return used;
@@ -291,15 +329,18 @@ const char *spec_value_pointer(const struct spec_value *v,
 {
     const struct spec_value *path[64];
     char raw[SPEC_POINTER_SIZE * 2];
+    bool plain = true, cut = false;
     size_t n = 0, used = 0;
-    bool cut;
 
     for (; v->parent != NULL && n < 64; v = v->parent)
         path[n++] = v;
     raw[0] = '\0';
     while (n > 0 && used + 8 < sizeof raw)
-        used += pointer_token(path[--n], raw + used, sizeof raw - used);
-    used = copy_clean(out, SPEC_POINTER_SIZE - 4, raw, used, &cut);
+        used += pointer_token(path[--n], raw + used, sizeof raw - used, &plain);
+    if (plain && used < SPEC_POINTER_SIZE - 4)
+        memcpy(out, raw, used + 1);
+    else
+        used = copy_clean(out, SPEC_POINTER_SIZE - 4, raw, used, &cut);
     if (cut || n > 0)
         memcpy(out + used, "…", sizeof "…");
     return out;

@@ -2,21 +2,27 @@
 
 #include <stdalign.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 4096u
+#define CHUNK_MIN 4096u
+#define CHUNK_MAX 65536u
 
+/* What is behind the first chunk. */
 struct chunk {
     struct chunk *next;
-    size_t used, size;
     alignas(max_align_t) unsigned char data[];
 };
 
 struct arena {
-    struct chunk *head;
+    struct chunk *more;
+    unsigned char *at, *end; /* room in the newest chunk */
+    size_t size;             /* of the newest chunk */
+    bool borrowed;           /* the arena itself is the caller's memory */
+    alignas(max_align_t) unsigned char first[];
 };
 
 static void *check(void *p)
@@ -68,20 +74,28 @@ char *mem_printf(const char *fmt, ...)
     return p;
 }
 
+/* More elements than cap, so many that n is one of them. */
+static size_t next_cap(size_t cap, size_t n, size_t size)
+{
+    size_t want = cap > 0 ? cap : 8;
+
+    while (want <= n) {
+        if (want > SIZE_MAX / 2)
+            (void)check(NULL);
+        want *= 2;
+    }
+    if (size != 0 && want > SIZE_MAX / size)
+        (void)check(NULL);
+    return want;
+}
+
 void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
 {
     size_t want;
 
     if (n < *cap && p != NULL)
         return p;
-    want = *cap > 0 ? *cap : 8;
-    while (want <= n) {
-        if (want > SIZE_MAX / 2)
-            return check(NULL);
-        want *= 2;
-    }
-    if (size != 0 && want > SIZE_MAX / size)
-        return check(NULL);
+    want = next_cap(*cap, n, size);
     p = check(realloc(p, want * size));
     memset((char *)p + *cap * size, 0, (want - *cap) * size);
     *cap = want;
@@ -90,7 +104,29 @@ void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
 
 struct arena *arena_new(void)
 {
-    return mem_alloc(sizeof(struct arena));
+    return arena_sized(CHUNK_MIN - sizeof(struct arena));
+}
+
+static struct arena *begin(struct arena *a, size_t size, bool borrowed)
+{
+    a->more = NULL;
+    a->at = a->first;
+    a->end = a->first + size;
+    a->size = size;
+    a->borrowed = borrowed;
+    return a;
+}
+
+struct arena *arena_sized(size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        return check(NULL);
+    return begin(check(malloc(sizeof(struct arena) + size)), size, false);
+}
+
+struct arena *arena_within(void *place, size_t size)
+{
+    return begin(place, size - sizeof(struct arena), true);
 }
 
 void arena_free(struct arena *a)
@@ -99,33 +135,52 @@ void arena_free(struct arena *a)
 
     if (a == NULL)
         return;
-    for (c = a->head; c != NULL; c = next) {
+    for (c = a->more; c != NULL; c = next) {
         next = c->next;
         free(c);
     }
-    free(a);
+    if (!a->borrowed)
+        free(a);
+}
+
+/* A new chunk with room for size bytes. */
+static void grow(struct arena *a, size_t size)
+{
+    struct chunk *c;
+
+    if (size > SIZE_MAX / 2)
+        (void)check(NULL);
+    a->size = a->size < CHUNK_MIN       ? CHUNK_MIN
+              : a->size < CHUNK_MAX / 2 ? a->size * 2
+                                        : CHUNK_MAX;
+    if (a->size < size)
+        a->size = size;
+    c = check(malloc(sizeof *c + a->size));
+    c->next = a->more;
+    a->more = c;
+    a->at = c->data;
+    a->end = c->data + a->size;
+}
+
+void *arena_room(struct arena *a, size_t size)
+{
+    const size_t align = alignof(max_align_t);
+    size_t skip = (size_t)(-(uintptr_t)a->at % align);
+    size_t room = (size_t)(a->end - a->at);
+    void *p;
+
+    if (room < skip || room - skip < size) {
+        grow(a, size);
+        skip = 0;
+    }
+    p = a->at + skip;
+    a->at += skip + size;
+    return p;
 }
 
 void *arena_alloc(struct arena *a, size_t size)
 {
-    const size_t align = alignof(max_align_t);
-    struct chunk *c = a->head;
-    void *p;
-
-    if (size > SIZE_MAX / 2)
-        return check(NULL);
-    size = (size + align - 1) / align * align;
-    if (c == NULL || c->size - c->used < size) {
-        size_t room = size > CHUNK ? size : CHUNK;
-
-        c = mem_alloc(sizeof *c + room);
-        c->size = room;
-        c->next = a->head;
-        a->head = c;
-    }
-    p = c->data + c->used;
-    c->used += size;
-    return p;
+    return memset(arena_room(a, size), 0, size);
 }
 
 void *arena_array(struct arena *a, size_t n, size_t size)
@@ -135,19 +190,43 @@ void *arena_array(struct arena *a, size_t n, size_t size)
     return arena_alloc(a, n * size);
 }
 
-char *arena_strndup(struct arena *a, const char *s, size_t n)
+void *arena_grow(struct arena *a, void *p, size_t *cap, size_t n, size_t size)
 {
-    size_t len = strnlen(s, n);
-    char *p = arena_alloc(a, len + 1);
+    size_t want;
+    void *q;
 
+    if (n < *cap && p != NULL)
+        return p;
+    want = next_cap(*cap, n, size);
+    q = arena_array(a, want, size);
+    if (p != NULL)
+        memcpy(q, p, *cap * size);
+    *cap = want;
+    return q;
+}
+
+/* Texts need no alignment: they lie close together. */
+char *arena_text(struct arena *a, const char *s, size_t len)
+{
+    char *p;
+
+    if ((size_t)(a->end - a->at) <= len)
+        grow(a, len + 1);
+    p = (char *)a->at;
+    a->at += len + 1;
     memcpy(p, s, len);
     p[len] = '\0';
     return p;
 }
 
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+    return arena_text(a, s, strnlen(s, n));
+}
+
 char *arena_strdup(struct arena *a, const char *s)
 {
-    return arena_strndup(a, s, strlen(s));
+    return arena_text(a, s, strlen(s));
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...)

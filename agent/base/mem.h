@@ -26,12 +26,26 @@ void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
 /* An arena: many small pieces, dropped at once by arena_free. */
 struct arena;
 struct arena *arena_new(void) __attribute__((returns_nonnull));
+/* The same with room for size bytes before it takes more: exactly fitting,
+ * or so much that it rarely does. */
+struct arena *arena_sized(size_t size) __attribute__((returns_nonnull));
+/* The same in size bytes at place, more than 64 and aligned for everything,
+ * which stay the caller's: for what does not outlive a call. */
+struct arena *arena_within(void *place, size_t size)
+    __attribute__((returns_nonnull));
 void arena_free(struct arena *a);               /* NULL is fine */
 void *arena_alloc(struct arena *a, size_t size) /* zeroed, aligned */
     __attribute__((returns_nonnull));
+void *arena_room(struct arena *a, size_t size) /* aligned, not zeroed */
+    __attribute__((returns_nonnull));
 void *arena_array(struct arena *a, size_t n, size_t size)
     __attribute__((returns_nonnull));
+/* As mem_grow; what p was stays in the arena. */
+void *arena_grow(struct arena *a, void *p, size_t *cap, size_t n, size_t size)
+    __attribute__((returns_nonnull));
 char *arena_strdup(struct arena *a, const char *s)
+    __attribute__((returns_nonnull));
+char *arena_text(struct arena *a, const char *s, size_t n) /* n bytes, a NUL */
     __attribute__((returns_nonnull));
 char *arena_strndup(struct arena *a, const char *s, size_t n)
     __attribute__((returns_nonnull));

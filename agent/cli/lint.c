@@ -194,8 +194,10 @@ static int parse_anywhere(const struct place *p, const struct buf *b,
     struct spec *apex = NULL;
     struct err e;
     int rc = spec_parse_text(buf_get(b), b->len, &ctx, &s->spec, &s->err);
+    bool members =
+        rc != 0 && strstr(s->err.msg, "belongs into the apex spec") != NULL;
 
-    if (p->zone_given || (rc == 0 && s->spec->nsets > 0))
+    if (p->zone_given || (rc == 0 ? s->spec->nsets > 0 : p->given && !members))
         return rc;
     if (p->given)
         ctx.zone = p->owner;
@@ -205,7 +207,7 @@ static int parse_anywhere(const struct place *p, const struct buf *b,
         s->spec = apex;
         return 0;
     }
-    if (rc != 0 && strstr(s->err.msg, "belongs into the apex spec") != NULL)
+    if (members)
         s->err = e;
     return rc;
 }

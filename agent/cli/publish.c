@@ -174,6 +174,7 @@ static void offline_context(const struct job *j, struct spec_context *ctx)
     ctx->zone = j->zone;
     ctx->min_period_ms = DEFAULT_MIN_PERIOD_MS;
     ctx->max_targets = DEFAULT_MAX_TARGETS;
+    ctx->keep_doc = true;
     if (j->cfg != NULL) {
         ctx->min_period_ms = j->cfg->min_period_ms;
         ctx->max_targets = (size_t)j->cfg->max_targets;

@@ -327,6 +327,7 @@ void publish_context(const struct publish_net *n, struct spec_context *ctx)
     ctx->max_targets = (size_t)n->cfg->max_targets;
     ctx->cross_names = n->section->cross_names;
     ctx->allow_active = n->section->allow_active;
+    ctx->keep_doc = true;
 }
 
 int publish_find_apex(struct publish_net *n, struct err *e)

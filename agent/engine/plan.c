@@ -185,7 +185,8 @@ static void join_twins(struct plan_set *set)
 }
 
 /* What others put in against the decision is taken out three times an hour,
- * then left to them. What the decision wants is no longer theirs. */
+ * then left to them; but for a second CNAME, with which no server loads the
+ * zone. What the decision wants is no longer theirs. */
 static void limit_reclaims(struct plan_set *set, int64_t now_ms)
 {
     for (size_t i = 0; i < set->nvalues; i++) {
@@ -194,6 +195,7 @@ static void limit_reclaims(struct plan_set *set, int64_t now_ms)
         if (v->publish && !v->dropped)
             v->memory->put_in = false;
         v->reclaim_held = !v->publish && v->published && v->memory->put_in &&
+                          set->type != SPEC_CNAME &&
                           events_since(v->memory->reclaims_ms,
                                        now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
         if (v->reclaim_held) {

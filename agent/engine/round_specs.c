@@ -11,8 +11,9 @@
 /* --- judging one owner
  * -------------------------------------------------------------- */
 
-static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
-                 struct spec **spec, struct err *e)
+static int parse_kept(struct round_owner *o, const struct spec_txt *txts,
+                      size_t n, bool keep_doc, struct spec **spec,
+                      struct err *e)
 {
     const struct round_zone *z = o->zone;
     const struct config *cfg = z->round->cfg;
@@ -24,9 +25,16 @@ static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
         .nns_names = z->nns_names,
         .cross_names = z->cfg->cross_names,
         .min_period_ms = cfg->min_period_ms,
-        .max_targets = (size_t)cfg->max_targets};
+        .max_targets = (size_t)cfg->max_targets,
+        .keep_doc = keep_doc};
 
     return spec_parse(txts, n, &ctx, spec, e);
+}
+
+static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
+                 struct spec **spec, struct err *e)
+{
+    return parse_kept(o, txts, n, false, spec, e);
 }
 
 static void use_last_good(struct round_owner *o, const char *why)
@@ -85,6 +93,7 @@ static void on_gone(struct round_owner *o)
     "the way (quotes, or a cut)"
 #define STRING_MAX 255 /* RFC 1035 3.3; where panels cut */
 
+/* One that can be printed. */
 static int parse_one(struct round_owner *o, const char *text, size_t len,
                      struct spec **spec)
 {
@@ -92,7 +101,7 @@ static int parse_one(struct round_owner *o, const char *text, size_t len,
     struct spec_txt t = {&s, 1};
     struct err e;
 
-    return parse(o, &t, 1, spec, &e);
+    return parse_kept(o, &t, 1, true, spec, &e);
 }
 
 /* The text means the same without its quotes. */

@@ -99,12 +99,13 @@ static void again(const struct spec_context *ctx, const char *text,
 }
 
 /* What is accepted prints to a text that prints the same, in JSON and in
- * bare; a cut changes nothing; an error is one line. */
+ * bare; a cut changes nothing, nor does leaving the document behind; an error
+ * is one line. */
 static void run(const struct spec_context *ctx, const char *text, size_t len)
 {
     struct err e = {0}, e2 = {0};
-    struct spec *s = read_cut(ctx, text, len, 0, &e);
-    struct spec *u = read_cut(ctx, text, len, 255, &e2);
+    struct spec_context lean = *ctx;
+    struct spec *s = read_cut(ctx, text, len, 0, &e), *u;
     struct spec_advise_context advise = {.debounce_ms = -1};
     struct spec_string string = {text, len};
     struct spec_txt txt = {&string, 1};
@@ -113,8 +114,13 @@ static void run(const struct spec_context *ctx, const char *text, size_t len)
     char *p, *bare;
     size_t n;
 
-    if ((s == NULL) != (u == NULL) || strchr(e.msg, '\n') != NULL)
+    lean.keep_doc = false;
+    u = read_cut(&lean, text, len, 255, &e2);
+    if ((s == NULL) != (u == NULL) || strchr(e.msg, '\n') != NULL ||
+        (s != NULL && s->hash != u->hash))
         abort();
+    if (u != NULL)
+        check_indices(u);
     spec_free(u);
     if (s == NULL)
         return;
@@ -147,7 +153,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .ns_names = ns_names,
                                .nns_names = 1,
                                .max_targets = 200,
-                               .allow_active = true};
+                               .allow_active = true,
+                               .keep_doc = true};
     struct spec *apex = NULL;
     struct err e = {0};
 

@@ -15,21 +15,10 @@
 
 #define HELP __attribute__((unused)) static
 
-HELP const struct spec_context help_www = {.owner = "www.example.org.",
-                                           .zone = "example.org."};
-HELP const struct spec_context help_apex = {.owner = "example.org.",
-                                            .zone = "example.org."};
-
-/* The spec of text, which must be good. */
-HELP struct spec *help_good(const struct spec_context *ctx, const char *text)
-{
-    struct spec *s = NULL;
-    struct err e = {0};
-
-    if (spec_parse_text(text, strlen(text), ctx, &s, &e) != 0)
-        fail_msg("%s\n%s", text, e.msg);
-    return s;
-}
+HELP const struct spec_context help_www = {
+    .owner = "www.example.org.", .zone = "example.org.", .keep_doc = true};
+HELP const struct spec_context help_apex = {
+    .owner = "example.org.", .zone = "example.org.", .keep_doc = true};
 
 /* text must be refused with this code; part (may be "") must be in the
  * message, which must be one line. */
@@ -185,6 +174,58 @@ HELP void help_same(const struct spec *a, const struct spec *b)
     assert_int_equal(a->nnames, b->nnames);
     for (size_t i = 0; i < a->nnames; i++)
         assert_string_equal(a->names[i], b->names[i]);
+}
+
+/* Where everything was written, too. */
+HELP void help_same_places(const struct spec *a, const struct spec *b)
+{
+    assert_string_equal(a->zone, b->zone);
+    assert_int_equal(a->hash, b->hash);
+    assert_int_equal(a->form, b->form);
+    assert_int_equal(a->spelling, b->spelling);
+    assert_int_equal(a->nwarnings, b->nwarnings);
+    for (size_t i = 0; i < a->nwarnings; i++)
+        assert_string_equal(a->warnings[i].text, b->warnings[i].text);
+    for (size_t i = 0; i < a->nchecks; i++)
+        assert_string_equal(a->checks[i].pointer, b->checks[i].pointer);
+    for (size_t i = 0; i < a->ndcs; i++) {
+        assert_string_equal(a->dcs[i].pointer, b->dcs[i].pointer);
+        assert_int_equal(a->dcs[i].from_apex, b->dcs[i].from_apex);
+    }
+    for (size_t i = 0; i < a->nscenarios; i++) {
+        assert_string_equal(a->scenarios[i].pointer, b->scenarios[i].pointer);
+        assert_int_equal(a->scenarios[i].from_apex, b->scenarios[i].from_apex);
+    }
+    for (size_t i = 0; i < a->nsets; i++) {
+        const struct spec_set *x = &a->sets[i], *y = &b->sets[i];
+
+        for (size_t k = 0; k < x->nrecords + x->nfallback; k++) {
+            const struct spec_record *r = &x->records[k], *q = &y->records[k];
+
+            assert_string_equal(r->pointer, q->pointer);
+            assert_int_equal(r->document, q->document);
+            assert_true(addr_equal(&r->addr, &q->addr));
+        }
+    }
+}
+
+/* The spec of text, which must be good; without its document it says the
+ * same. */
+HELP struct spec *help_good(const struct spec_context *ctx, const char *text)
+{
+    struct spec *s = NULL, *packed = NULL;
+    struct spec_context lean = *ctx;
+    struct err e = {0};
+
+    if (spec_parse_text(text, strlen(text), ctx, &s, &e) != 0)
+        fail_msg("%s\n%s", text, e.msg);
+    lean.keep_doc = false;
+    assert_int_equal(spec_parse_text(text, strlen(text), &lean, &packed, &e),
+                     0);
+    help_same(s, packed);
+    help_same_places(s, packed);
+    spec_free(packed);
+    return s;
 }
 
 /* parse(print(s)) is s, in JSON and, where bare can say it, in bare. */

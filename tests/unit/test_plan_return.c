@@ -412,6 +412,25 @@ static void test_cname(void **state)
     assert_int_equal(w.empties, 0);
 }
 
+/* A second CNAME by hand is taken out again however often it comes: no server
+ * loads a zone with two. */
+static void test_second_cname(void **state)
+{
+    struct pw w;
+    struct pw_set *s;
+
+    (void)state;
+    pw_init(&w);
+    s = pw_set_add(&w, 2, 1);
+    s->type = SPEC_CNAME;
+    pw_rounds(&w, 2);
+    for (int i = 0; i < 10; i++) {
+        pw_switch(s, "11");
+        pw_round(&w);
+        EXPECT(&w, 0, "10");
+    }
+}
+
 /* --- passive and DR ----------------------------------------------------------
  */
 
@@ -471,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_all_in_maintenance),
         cmocka_unit_test(test_frozen),
         cmocka_unit_test(test_cname),
+        cmocka_unit_test(test_second_cname),
         cmocka_unit_test(test_passive_and_dr),
     };
 

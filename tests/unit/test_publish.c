@@ -336,7 +336,8 @@ static void escapes_are_read(void **state)
 
 static struct spec *spec_of(const char *text)
 {
-    struct spec_context ctx = {.owner = OWNER, .zone = "example.org."};
+    struct spec_context ctx = {
+        .owner = OWNER, .zone = "example.org.", .keep_doc = true};
     struct spec *s = NULL;
     struct err e = {0};
 
@@ -348,7 +349,8 @@ static struct spec *spec_of(const char *text)
 /* Reads strings as DNS serves them. */
 static struct spec *spec_of_text(const char *text)
 {
-    struct spec_context ctx = {.owner = OWNER, .zone = "example.org."};
+    struct spec_context ctx = {
+        .owner = OWNER, .zone = "example.org.", .keep_doc = true};
     size_t len = strlen(text), n = charstr_count(len);
     struct spec_string *strings = mem_array(n, sizeof *strings);
     struct spec_txt txt = {strings, n};

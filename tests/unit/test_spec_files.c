@@ -34,7 +34,8 @@ static struct spec_context context(const char *file, const struct spec *apex)
                                .min_period_ms = 500,
                                .max_targets = 200,
                                .commands = commands,
-                               .ncommands = 2};
+                               .ncommands = 2,
+                               .keep_doc = true};
 
     if (begins(file, "apex-"))
         ctx.owner = ctx.zone;

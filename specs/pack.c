@@ -1,0 +1,240 @@
+#include "specs/pack.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/base/mem.h"
+
+#define TEXTS 128                   /* of most specs; others have more */
+#define ALIGN _Alignof(struct spec) /* of all that a spec consists of */
+
+/* The same walk twice: over what was read, to learn the sizes, and while it
+ * is copied. */
+struct pack {
+    bool copies; /* the second time */
+    unsigned char *things;
+    char *texts;                     /* behind the things */
+    size_t nthings, ntexts;          /* bytes taken so far */
+    const struct spec_record **seen; /* by position */
+    struct arena *scratch;
+    size_t *lens; /* of the texts, in the order of the walk */
+    size_t nlens, cap_lens, next_len;
+};
+
+/* n things of size bytes; NULL: none. The first time they stay. */
+static void *put(struct pack *p, const void *from, size_t n, size_t size)
+{
+    size_t bytes = n * size;
+    unsigned char *to = p->things + p->nthings;
+
+    if (n == 0)
+        return NULL;
+    p->nthings += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return p->copies ? memcpy(to, from, bytes) : (void *)(uintptr_t)from;
+}
+
+static void put_text(struct pack *p, const char **s)
+{
+    size_t n;
+
+    if (!p->copies) {
+        n = strlen(*s) + 1;
+        p->lens = arena_grow(p->scratch, p->lens, &p->cap_lens, p->nlens,
+                             sizeof *p->lens);
+        p->lens[p->nlens++] = n;
+    } else {
+        n = p->lens[p->next_len++];
+        *s = memcpy(p->texts + p->ntexts, *s, n);
+    }
+    p->ntexts += n;
+}
+
+static inline void text(struct pack *p, const char **s)
+{
+    if (*s != NULL)
+        put_text(p, s);
+}
+
+static void put_pairs(struct pack *p, const struct spec_pair **list, size_t n)
+{
+    struct spec_pair *pairs = put(p, *list, n, sizeof *pairs);
+
+    for (size_t i = 0; i < n; i++) {
+        text(p, &pairs[i].name);
+        text(p, &pairs[i].value);
+    }
+    *list = pairs;
+}
+
+static void put_check(struct pack *p, struct spec_check *c)
+{
+    text(p, &c->name);
+    text(p, &c->path);
+    text(p, &c->host);
+    text(p, &c->server_name);
+    text(p, &c->method);
+    text(p, &c->body);
+    text(p, &c->body_match);
+    text(p, &c->send);
+    text(p, &c->expect);
+    text(p, &c->dns_name);
+    text(p, &c->dns_type);
+    text(p, &c->service);
+    text(p, &c->command);
+    text(p, &c->pointer);
+    c->targets = put(p, c->targets, c->ntargets, sizeof *c->targets);
+    c->status = put(p, c->status, c->nstatus, sizeof *c->status);
+    put_pairs(p, &c->headers, c->nheaders);
+    put_pairs(p, &c->json, c->njson);
+}
+
+/* Depth of the calls: conditions nest as deep as their text. */
+static void put_parts(struct pack *p, struct spec_cond *c)
+{
+    struct spec_cond *of = put(p, c->of, c->n, sizeof *of);
+
+    text(p, &c->text);
+    for (size_t i = 0; i < c->n; i++)
+        put_parts(p, &of[i]);
+    c->of = of;
+}
+
+/* c: one condition, or NULL. */
+static void put_cond(struct pack *p, const struct spec_cond **c)
+{
+    struct spec_cond *copy = put(p, *c, *c != NULL, sizeof *copy);
+
+    if (copy != NULL)
+        put_parts(p, copy);
+    *c = copy;
+}
+
+static void put_dc(struct pack *p, struct spec_dc *dc)
+{
+    text(p, &dc->name);
+    text(p, &dc->pointer);
+    for (size_t d = 0; d < SPEC_NDIMENSIONS; d++)
+        dc->dims[d].checks = put(p, dc->dims[d].checks, dc->dims[d].n,
+                                 sizeof *dc->dims[d].checks);
+    put_cond(p, &dc->fresh);
+}
+
+/* A record that stands in several views is written once. */
+static void put_record(struct pack *p, const struct spec_set *set,
+                       struct spec_record *r)
+{
+    const struct spec_record *seen = p->seen[r->position];
+
+    if (seen != NULL) {
+        *r = *seen;
+        return;
+    }
+    if (r->view != NULL && set->view != NULL && strcmp(r->view, set->view) == 0)
+        r->view = set->view;
+    else
+        text(p, &r->view);
+    if (strcmp(r->name, set->name) == 0)
+        r->name = set->name;
+    else
+        text(p, &r->name);
+    text(p, &r->data);
+    text(p, &r->pointer);
+    r->checks = put(p, r->checks, r->nchecks, sizeof *r->checks);
+    put_cond(p, &r->when);
+    put_cond(p, &r->dr_cond);
+    p->seen[r->position] = r;
+}
+
+/* The fallback records lie behind the records. */
+static void put_set(struct pack *p, struct spec_set *set)
+{
+    size_t n = set->nrecords + set->nfallback;
+    struct spec_record *recs = put(p, set->records, n, sizeof *recs);
+
+    text(p, &set->name);
+    text(p, &set->view);
+    for (size_t i = 0; i < n; i++)
+        put_record(p, set, &recs[i]);
+    set->records = recs;
+    set->fallback = recs + set->nrecords;
+}
+
+static void put_lists(struct pack *p, struct spec *s)
+{
+    struct spec_note *notes = put(p, s->warnings, s->nwarnings, sizeof *notes);
+    const char **names = put(p, s->names, s->nnames, sizeof *names);
+
+    for (size_t i = 0; i < s->nwarnings; i++)
+        text(p, &notes[i].text);
+    for (size_t i = 0; i < s->nnames; i++)
+        text(p, &names[i]);
+    s->warnings = notes;
+    s->names = names;
+}
+
+static struct spec *put_spec(struct pack *p, struct spec *from)
+{
+    struct spec *s = put(p, from, 1, sizeof *s);
+    struct spec_check *checks = put(p, s->checks, s->nchecks, sizeof *checks);
+    struct spec_dc *dcs = put(p, s->dcs, s->ndcs, sizeof *dcs);
+    struct spec_scenario *scenarios =
+        put(p, s->scenarios, s->nscenarios, sizeof *scenarios);
+    struct spec_set *sets = put(p, s->sets, s->nsets, sizeof *sets);
+
+    text(p, &s->owner);
+    text(p, &s->zone);
+    for (size_t i = 0; i < s->nchecks; i++)
+        put_check(p, &checks[i]);
+    for (size_t i = 0; i < s->ndcs; i++)
+        put_dc(p, &dcs[i]);
+    for (size_t i = 0; i < s->nscenarios; i++) {
+        text(p, &scenarios[i].name);
+        text(p, &scenarios[i].pointer);
+        put_parts(p, &scenarios[i].cond);
+    }
+    for (size_t i = 0; i < s->nsets; i++)
+        put_set(p, &sets[i]);
+    put_lists(p, s);
+    s->checks = checks;
+    s->dcs = dcs;
+    s->scenarios = scenarios;
+    s->sets = sets;
+    return s;
+}
+
+/* Positions that its records have, at most. */
+static size_t count_positions(const struct spec *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->nsets; i++) {
+        const struct spec_set *set = &s->sets[i];
+
+        for (size_t k = 0; k < set->nrecords + set->nfallback; k++)
+            if (n <= set->records[k].position)
+                n = set->records[k].position + 1;
+    }
+    return n;
+}
+
+struct spec *spec_pack(struct spec *from, struct arena *scratch)
+{
+    size_t n = count_positions(from);
+    struct pack p = {.scratch = scratch, .cap_lens = TEXTS};
+    struct arena *a;
+    struct spec *s;
+
+    p.lens = arena_room(scratch, TEXTS * sizeof *p.lens);
+    p.seen = arena_array(scratch, n, sizeof(struct spec_record *));
+    (void)put_spec(&p, from);
+    memset(p.seen, 0, n * sizeof(struct spec_record *));
+    a = arena_sized(p.nthings + p.ntexts);
+    p.things = arena_room(a, p.nthings + p.ntexts);
+    p.texts = (char *)p.things + p.nthings;
+    p.nthings = p.ntexts = 0;
+    p.copies = true;
+    s = put_spec(&p, from);
+    s->arena = a;
+    s->doc = NULL;
+    return s;
+}
