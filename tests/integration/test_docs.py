@@ -207,8 +207,8 @@ def test_commands_and_options(root, agent):
     synopsis = text[text.index(".Sh SYNOPSIS"):text.index(".Sh DESCRIPTION")]
     listed = agent("--help").stdout
     names = re.findall(r"^  ([a-z]+) ", listed, re.M)
-    assert names == ["once", "plan", "lint", "publish", "status", "history",
-                     "explain", "maintenance", "freeze", "thaw", "readmit",
+    assert names == ["once", "run", "plan", "lint", "publish", "status",
+                     "history", "explain", "maintenance", "freeze", "thaw", "readmit",
                      "simulate"]
     for name in names:
         assert f"\n.It Cm {name}\n" in text

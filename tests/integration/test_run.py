@@ -548,6 +548,35 @@ def test_memory_and_descriptors_stay(build, target):
         assert s.stop() == 0
 
 
+def test_many_reloads_leave_nothing(fast):
+    w, one, two = fast()
+    with Service(w, env={"ASAN_OPTIONS": "quarantine_size_mb=1"}) as s:
+        first_look(s)
+        for _ in range(5):
+            s.hangup()
+        settled(s)
+        memory, fds = s.memory_kb(), s.descriptors()
+        for _ in range(40):
+            s.hangup()
+        settled(s)
+        assert s.descriptors() <= fds + 2
+        assert s.memory_kb() <= memory + 4096
+        one.close()
+        s.shows("www", two)
+        assert s.stop() == 0
+
+
+def settled(s):
+    """What was under way when SIGHUP came is over."""
+    last = []
+
+    def same():
+        last.append(s.descriptors())
+        return len(last) > 50 and len(set(last[-50:])) <= 3
+
+    s.until("nothing is under way", same, 30)
+
+
 def flap(s, one, two):
     one.close()
     s.shows("www", two)
