@@ -63,7 +63,7 @@ def test_demo(root, agent, short_dir, server):
         r"\$ dig [^\n]* A\n +127\.0\.0\.2\n\n",
         r"www\.example\.org\. \(127\.0\.0\.3\) becomes available: tcp:\d+ ok",
         # in whichever order the server likes
-            r"\$ dig [^\n]* A\n +127\.0\.0\.[23]\n +127\.0\.0\.[23]\n",
+        r"\$ dig [^\n]* A\n +127\.0\.0\.[23]\n +127\.0\.0\.[23]\n",
     ):
         assert re.search(line, got.stdout), line
     assert list(short_dir.iterdir()) == []
