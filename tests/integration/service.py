@@ -7,10 +7,13 @@ come, its notify socket held by the test.
         s.stop()                    # SIGTERM, returns the exit code
 """
 
+import json
 import os
 import pathlib
+import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -19,6 +22,7 @@ import pytest
 
 import net
 from conftest import SANITIZER
+from world import checked, records, spec
 
 
 class Service:
@@ -165,3 +169,52 @@ class Service:
     def cpu_s(self):
         fields = self.proc("stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# -- worlds for it; `fast` is imported by name -----
+
+FAST = {"requiredFailure": 2, "requiredSuccess": 2, "retryPeriod": "100ms",
+        "accessPeriod": "500ms", "timeout": "300ms"}
+
+
+@pytest.fixture
+def fast(build, target):
+    """A world whose www fails over within a second, and its two targets."""
+
+    def make(apex=None, records_ttl=60, **how):
+        one, two = target("127.0.0.2"), target("127.0.0.3")
+        w = build(records=records("www", one, two, ttl=records_ttl), specs={
+            "@": json.dumps({"debounce": "0s", **(apex or {})}),
+            "www": spec(*checked(one, two), defaults=FAST), **how.pop(
+                "specs", {})}, **how)
+        short_ttls(w)
+        return w, one, two
+
+    return make
+
+
+def short_ttls(w):
+    """Specs are looked for every second."""
+    w.edit(lambda text: re.sub(r"(_failover\S*) IN TXT", r"\1 1 IN TXT", text))
+
+
+def reload_of(w, zone="example.org"):
+    return w.ns.reload_command.replace("{zone}", zone)
+
+
+def known(w):
+    """Checks that the state calls up."""
+    if not w.state.exists():
+        return []
+    with sqlite3.connect(f"file:{w.state}?mode=ro", uri=True) as db:
+        return db.execute("SELECT key FROM checks WHERE state = 1").fetchall()
+
+
+def over(seconds):
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
+
+
+def first_look(s, n=2):
+    """Every check is up, and that is saved."""
+    s.until("first look", lambda: len(known(s.world)) == n)
