@@ -310,7 +310,7 @@ def idle_10k_cpu():
 
 
 DECIDE_N = (1_000, 10_000, 100_000)
-DECIDE_KB = 4_000_000
+DECIDE_KB = 2_000_000
 
 
 def parse_900():
@@ -330,7 +330,7 @@ def decide_rows():
     available = re.search(r"MemAvailable: *([0-9]+)",
                           pathlib.Path("/proc/meminfo").read_text())
     if available and int(available[1]) < DECIDE_KB:
-        raise Skip("less than 4 GB of memory is free")
+        raise Skip("less than 2 GB of memory is free")
     rows = {n: min((measure(DECIDE, "decide", n) for _ in range(3)),
                    key=lambda r: r["all_us"] + r["single_us"])
             for n in DECIDE_N}

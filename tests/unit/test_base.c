@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,36 @@ static void test_arena(void **state)
     assert_string_equal(text, "x/7");
     arena_free(a);
     arena_free(NULL);
+}
+
+/* A place of the caller's, one that fits, and what comes behind them. */
+static void test_arena_sized(void **state)
+{
+    alignas(max_align_t) unsigned char place[256];
+    struct arena *arenas[] = {arena_within(place, sizeof place),
+                              arena_sized(40), arena_sized(0)};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct arena *a = arenas[i];
+        size_t cap = 0, *list = NULL;
+        char *text;
+
+        text = arena_text(a, "abc", 2);
+        for (size_t n = 0; n < 1000; n++) {
+            list = arena_grow(a, list, &cap, n, sizeof *list);
+            assert_true(cap > n);
+            assert_int_equal((uintptr_t)list % alignof(max_align_t), 0);
+            assert_int_equal(list[n], 0);
+            list[n] = n;
+            if (n % 100 == 0)
+                memset(arena_room(a, 70000), 0xff, 70000);
+        }
+        for (size_t n = 0; n < 1000; n++)
+            assert_int_equal(list[n], n);
+        assert_string_equal(text, "ab");
+        arena_free(a);
+    }
 }
 
 static void test_buf(void **state)
@@ -375,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_err_names),
         cmocka_unit_test(test_mem),
         cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_sized),
         cmocka_unit_test(test_buf),
         cmocka_unit_test(test_buf_huge),
         cmocka_unit_test(test_duration_good),
