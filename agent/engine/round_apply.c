@@ -8,11 +8,6 @@
 
 #define WRITE_GRACE_MS 90000
 
-static enum rr_type rr_type_of(enum spec_type t)
-{
-    return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
-}
-
 static const char *reason_of(const struct round_zone *z, size_t s, size_t k)
 {
     const struct plan_value *v = &z->world->plan.sets[s].values[k];
@@ -65,7 +60,7 @@ static void collect(struct round_zone *z, size_t s, bool publish)
         c->op = publish ? CHANGE_PUBLISH : CHANGE_WITHDRAW;
         c->set = s;
         c->name = ps->name;
-        c->type = rr_type_of(ps->type);
+        c->type = round_rr_type(ps->type);
         c->data = v->data;
         c->ttl_s = v->ttl_s;
         c->confirm = v->confirm;

@@ -174,6 +174,7 @@ struct round_looks;
 struct round_looks *round_look(struct round_zone *z, int64_t patience_ms);
 void round_looked(struct round_zone *z, struct round_looks *looks);
 
+enum rr_type round_rr_type(enum spec_type t); /* round_plan.c */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name);
 void round_fail_zone(struct round_zone *z, const char *key,
                      const struct err *e);

@@ -7,7 +7,7 @@
 /* Sixth stage: what the provider shows, and what is to be done. The
  * provider's own list is what counts, not DNS: DNS follows it later. */
 
-static enum rr_type rr_type_of(enum spec_type t)
+enum rr_type round_rr_type(enum spec_type t)
 {
     return t == SPEC_A ? RR_A : t == SPEC_AAAA ? RR_AAAA : RR_CNAME;
 }
@@ -31,7 +31,8 @@ static void take_set(struct round_zone *z, size_t s,
                      const struct rrset_list *list)
 {
     struct plan_set *ps = &z->world->plan.sets[s];
-    const struct rrset *have = rrset_find(list, ps->name, rr_type_of(ps->type));
+    const struct rrset *have =
+        rrset_find(list, ps->name, round_rr_type(ps->type));
 
     ps->observed = true;
     ps->foreign = ps->type == SPEC_CNAME && has_foreign(ps, have);
