@@ -50,13 +50,14 @@ const struct spec_check_form spec_check_forms[SPEC_CHECK_NKINDS] = {
 
 int spec_check_kind_of(const char *text)
 {
-    size_t n = strcspn(text, ":@");
-
     for (int k = 0; k < SPEC_CHECK_NKINDS; k++) {
         const char *name = spec_check_forms[k].name;
+        size_t n = 0;
 
-        if (name[0] == text[0] && strlen(name) == n &&
-            memcmp(name, text, n) == 0)
+        while (name[n] != '\0' && name[n] == text[n])
+            n++;
+        if (name[n] == '\0' &&
+            (text[n] == '\0' || text[n] == ':' || text[n] == '@'))
             return k;
     }
     return -1;

@@ -8,12 +8,10 @@ struct spec_value *spec_value_add(struct arena *a, struct spec_value *parent,
                                   enum spec_value_type type, const char *name,
                                   const char *text)
 {
-    struct spec_value *v = arena_alloc(a, sizeof *v);
+    struct spec_value *v = arena_room(a, sizeof *v);
 
-    v->type = type;
-    v->name = name;
-    v->text = text;
-    v->parent = parent;
+    *v = (struct spec_value){
+        .type = type, .name = name, .text = text, .parent = parent};
     if (parent == NULL)
         return v;
     v->index = parent->n++;
@@ -63,7 +61,7 @@ static void sort_members(const struct spec_value **s, size_t n)
 const struct spec_value *spec_value_close(struct arena *a,
                                           struct spec_value *object)
 {
-    const struct spec_value **s = arena_array(a, object->n + 1, sizeof *s);
+    const struct spec_value **s = arena_room(a, (object->n + 1) * sizeof *s);
     size_t n = 0;
 
     for (const struct spec_value *v = object->child; v != NULL; v = v->next)
@@ -289,36 +287,69 @@ void spec_value_quote_json(struct buf *b, const char *text)
     buf_char(b, '"');
 }
 
-/* One reference token, "/" before it and ~ and / escaped.
- * out: *plain — false where it has more than printable ASCII */
-static size_t pointer_token(const struct spec_value *v, char *out, size_t room,
-                            bool *plain)
+/* The index of an element as digits; returns their start within out. */
+static const char *index_text(size_t index, char out[24])
 {
-    char number[24], *digit = number + sizeof number - 1;
-    const char *s = v->name;
-    size_t used = 0, index = v->index;
+    char *digit = out + 23;
 
-    if (s == NULL) {
-        *digit = '\0';
-        do {
-            *--digit = (char)('0' + index % 10);
-            index /= 10;
-        } while (index > 0);
-        s = digit;
+    *digit = '\0';
+    do {
+        *--digit = (char)('0' + index % 10);
+        index /= 10;
+    } while (index > 0);
+    return digit;
+}
+
+/* Values on the way to one, the last one on top. */
+struct path {
+    const struct spec_value *at[64];
+    size_t n;
+};
+
+/* Most pointers: short, of letters and digits.
+ * returns false for others */
+static bool plain_pointer(const struct path *path, char out[SPEC_POINTER_SIZE])
+{
+    char number[24];
+    size_t used = 0;
+
+    for (size_t n = path->n; n > 0; n--) {
+        const struct spec_value *v = path->at[n - 1];
+        const char *s = v->name;
+
+        if (s == NULL)
+            s = index_text(v->index, number);
+        out[used++] = '/';
+        for (; *s != '\0'; s++) {
+            if (used + 8 > SPEC_POINTER_SIZE || *s < '-' || *s > 'z' ||
+                *s == '/')
+                return false;
+            out[used++] = *s;
+        }
+        if (used + 8 > SPEC_POINTER_SIZE)
+            return false;
     }
+    out[used] = '\0';
+    return true;
+}
+
+/* One reference token, "/" before it and ~ and / escaped. */
+static size_t pointer_token(const struct spec_value *v, char *out, size_t room)
+{
+    char number[24];
+    const char *s = v->name;
+    size_t used = 0;
+
+    if (s == NULL)
+        s = index_text(v->index, number);
     out[used++] = '/';
     for (; *s != '\0' && used + 3 < room; s++) {
-        if ((*s >= '0' && *s <= '9') || (*s >= 'A' && *s <= 'z')) {
-            out[used++] = *s;
-            continue;
-        }
         if (*s == '~' || *s == '/') {
             out[used++] = '~';
             out[used++] = *s == '~' ? '0' : '1';
-            continue;
+        } else {
+            out[used++] = *s;
         }
-        *plain &= *s >= 0x20 && *s < 0x7f;
-        out[used++] = *s;
     }
     out[used] = '\0';
     return used;
@@ -327,21 +358,20 @@ static size_t pointer_token(const struct spec_value *v, char *out, size_t room,
 const char *spec_value_pointer(const struct spec_value *v,
                                char out[SPEC_POINTER_SIZE])
 {
-    const struct spec_value *path[64];
     char raw[SPEC_POINTER_SIZE * 2];
-    bool plain = true, cut = false;
-    size_t n = 0, used = 0;
+    struct path path;
+    size_t used = 0;
+    bool cut;
 
-    for (; v->parent != NULL && n < 64; v = v->parent)
-        path[n++] = v;
+    for (path.n = 0; v->parent != NULL && path.n < 64; v = v->parent)
+        path.at[path.n++] = v;
+    if (plain_pointer(&path, out))
+        return out;
     raw[0] = '\0';
-    while (n > 0 && used + 8 < sizeof raw)
-        used += pointer_token(path[--n], raw + used, sizeof raw - used, &plain);
-    if (plain && used < SPEC_POINTER_SIZE - 4)
-        memcpy(out, raw, used + 1);
-    else
-        used = copy_clean(out, SPEC_POINTER_SIZE - 4, raw, used, &cut);
-    if (cut || n > 0)
+    while (path.n > 0 && used + 8 < sizeof raw)
+        used += pointer_token(path.at[--path.n], raw + used, sizeof raw - used);
+    used = copy_clean(out, SPEC_POINTER_SIZE - 4, raw, used, &cut);
+    if (cut || path.n > 0)
         memcpy(out + used, "…", sizeof "…");
     return out;
 }

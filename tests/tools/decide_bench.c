@@ -75,7 +75,7 @@ static char *make_text(size_t i)
     return buf_take(&t);
 }
 
-static struct spec *read_one(const char *text, const char *owner,
+static struct spec *read_one(const char *text, size_t len, const char *owner,
                              const struct spec *apex)
 {
     const struct spec_context ctx = {
@@ -85,7 +85,7 @@ static struct spec *read_one(const char *text, const char *owner,
     struct spec *s = NULL;
     struct err e;
 
-    for (size_t at = 0, len = strlen(text); at < len; at += 255) {
+    for (size_t at = 0; at < len; at += 255) {
         strings[txt.nstrings].data = text + at;
         strings[txt.nstrings++].len = len - at < 255 ? len - at : 255;
     }
@@ -96,38 +96,42 @@ static struct spec *read_one(const char *text, const char *owner,
     return s;
 }
 
-static struct spec *read_number(size_t i, const struct spec *apex,
-                                const char *text)
-{
-    char owner[64];
+/* A spec before it is read. */
+struct input {
+    char *text, owner[32];
+    size_t len;
+};
 
-    (void)snprintf(owner, sizeof owner, "n%zu." ZONE, i);
-    return read_one(text, owner, apex);
+static void make_input(size_t i, struct input *in)
+{
+    in->text = make_text(i);
+    in->len = strlen(in->text);
+    (void)snprintf(in->owner, sizeof in->owner, "n%zu." ZONE, i);
 }
 
 static int parse(size_t n)
 {
-    struct spec *apex = read_one(apex_text, ZONE, NULL);
-    char **texts = mem_array(n, sizeof *texts);
+    struct spec *apex = read_one(apex_text, sizeof apex_text - 1, ZONE, NULL);
+    struct input *in = mem_array(n, sizeof *in);
     struct spec **specs = mem_array(n, sizeof *specs);
     double t0, us;
 
     for (size_t i = 0; i < n; i++)
-        texts[i] = make_text(i);
+        make_input(i, &in[i]);
     t0 = cpu_us();
     for (size_t i = 0; i < n; i++)
-        specs[i] = read_number(i, apex, texts[i]);
+        specs[i] = read_one(in[i].text, in[i].len, in[i].owner, apex);
     us = cpu_us() - t0;
     (void)printf("{\"n\":%zu,\"bytes\":%zu,\"parse_us\":%.3f,"
                  "\"peak_kb\":%ld}\n",
-                 n, strlen(texts[0]), us / (double)n, peak_kb());
+                 n, in[0].len, us / (double)n, peak_kb());
     for (size_t i = 0; i < n; i++) {
         spec_free(specs[i]);
-        free(texts[i]);
+        free(in[i].text);
     }
     spec_free(apex);
     free(specs);
-    free(texts);
+    free(in);
     return 0;
 }
 
@@ -200,13 +204,14 @@ static void start(struct bench *b, size_t n)
     memset(b, 0, sizeof *b);
     b->n = n;
     b->now_ms = 1000000;
-    b->apex = read_one(apex_text, ZONE, NULL);
+    b->apex = read_one(apex_text, sizeof apex_text - 1, ZONE, NULL);
     b->specs = mem_array(n, sizeof *b->specs);
     for (size_t i = 0; i < n; i++) {
-        char *text = make_text(i);
+        struct input in;
 
-        b->specs[i] = read_number(i, b->apex, text);
-        free(text);
+        make_input(i, &in);
+        b->specs[i] = read_one(in.text, in.len, in.owner, b->apex);
+        free(in.text);
     }
     b->arena = arena_new();
     if (state_open(NULL, false, &b->state, &e) != 0) {
