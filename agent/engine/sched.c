@@ -8,7 +8,6 @@
 #include "agent/base/mem.h"
 
 #define JITTER_PART 10 /* of the period */
-#define NOWHERE SIZE_MAX
 
 struct sched_entry {
     struct sched_group *group;
@@ -30,12 +29,16 @@ struct sched_group {
     struct sched_entry *entries;
     int64_t due_ms;
     int64_t started_ms;
-    size_t at; /* in the heap; NOWHERE: its probe is out */
+    bool out;     /* its probe is */
+    bool gone;    /* without entries; kept as long as slots point here */
+    size_t slots; /* of the heap that point here */
     UT_hash_handle hh;
 };
 
-/* A place in the heap. The key is repeated here: comparing must not touch
- * the groups, which are cold in the cache when there are many. */
+/* A place in the heap. The key is repeated here, and a place is not moved
+ * when its group's time changes: it is then stale, and dropped when it comes
+ * to the top. So what is done at the heap touches no group but the first:
+ * where there are many they are cold in the cache. */
 struct slot {
     int64_t due_ms;
     uint64_t hash;
@@ -85,57 +88,64 @@ static bool before(const struct slot *a, const struct slot *b)
     return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->hash < b->hash;
 }
 
-static void put(struct sched *s, size_t at, const struct slot *x)
+static void sift_down(struct sched *s, struct slot x)
 {
-    s->heap[at] = *x;
-    x->group->at = at;
-}
+    size_t at = 0;
 
-static void sift(struct sched *s, struct sched_group *g, size_t at)
-{
-    const struct slot x = {g->due_ms, g->hash, g};
-
-    while (at > 0 && before(&x, &s->heap[(at - 1) / 2])) {
-        put(s, at, &s->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
     for (size_t kid; (kid = 2 * at + 1) < s->n; at = kid) {
         if (kid + 1 < s->n && before(&s->heap[kid + 1], &s->heap[kid]))
             kid++;
         if (!before(&s->heap[kid], &x))
             break;
-        put(s, at, &s->heap[kid]);
+        s->heap[at] = s->heap[kid];
     }
-    put(s, at, &x);
+    s->heap[at] = x;
 }
 
-static void heap_add(struct sched *s, struct sched_group *g)
+static void push(struct sched *s, struct sched_group *g)
 {
+    const struct slot x = {g->due_ms, g->hash, g};
+    size_t at = s->n;
+
     s->heap = mem_grow(s->heap, &s->cap, s->n, sizeof *s->heap);
-    sift(s, g, s->n++);
+    s->n++;
+    g->slots++;
+    for (; at > 0 && before(&x, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        s->heap[at] = s->heap[(at - 1) / 2];
+    s->heap[at] = x;
 }
 
-static void heap_drop(struct sched *s, struct sched_group *g)
+static bool is_stale(const struct slot *x)
 {
-    struct sched_group *last = s->heap[--s->n].group;
-    size_t at = g->at;
+    return x->group->gone || x->group->out || x->due_ms != x->group->due_ms;
+}
 
-    g->at = NOWHERE;
-    if (last != g)
-        sift(s, last, at);
+/* The first place is one that holds, whenever somebody looks. */
+static void prune(struct sched *s)
+{
+    while (s->n > 0 && is_stale(&s->heap[0])) {
+        struct sched_group *g = s->heap[0].group;
+
+        if (--s->n > 0)
+            sift_down(s, s->heap[s->n]);
+        if (--g->slots == 0 && g->gone)
+            free(g);
+    }
 }
 
 /* The group's time follows its entries'. */
-static void settle(struct sched *s, struct sched_group *g)
+static void settle(struct sched *s, struct sched_group *g, bool is_new)
 {
     int64_t due_ms = INT64_MAX;
 
     for (const struct sched_entry *e = g->entries; e != NULL; e = e->next)
         if (e->due_ms < due_ms)
             due_ms = e->due_ms;
+    is_new = is_new || due_ms != g->due_ms;
     g->due_ms = due_ms;
-    if (g->at != NOWHERE)
-        sift(s, g, g->at);
+    if (is_new && !g->out)
+        push(s, g);
+    prune(s);
 }
 
 /* --- entries -------------------------------------------------------------- */
@@ -148,11 +158,15 @@ struct sched *sched_new(uint64_t seed)
     return s;
 }
 
-static void group_free(struct sched *s, struct sched_group *g)
+static void group_drop(struct sched *s, struct sched_group *g)
 {
     HASH_DEL(s->groups, g);
     free(g->key);
-    free(g);
+    g->key = NULL;
+    g->gone = true;
+    if (g->slots == 0)
+        free(g);
+    prune(s);
 }
 
 void sched_free(struct sched *s)
@@ -169,7 +183,7 @@ void sched_free(struct sched *s)
         {
             free(e);
         }
-        group_free(s, g);
+        group_drop(s, g); /* and with the last one, all places */
     }
     free(s->heap);
     free(s);
@@ -187,7 +201,6 @@ static struct sched_group *group_get(struct sched *s, const char *key)
     g->hash = hash_of(key, s->seed);
     g->due_ms = INT64_MAX;
     HASH_ADD_KEYPTR(hh, s->groups, g->key, strlen(g->key), g);
-    heap_add(s, g);
     return g;
 }
 
@@ -209,7 +222,7 @@ struct sched_entry *sched_add(struct sched *s, const char *probe_key,
     e->ready_ms = now_ms;
     e->first_pause = pace->period_ms > span_ms;
     DL_APPEND(g->entries, e);
-    settle(s, g);
+    settle(s, g, false);
     return e;
 }
 
@@ -219,12 +232,10 @@ void sched_remove(struct sched *s, struct sched_entry *e)
 
     DL_DELETE(g->entries, e);
     free(e);
-    if (g->entries != NULL) {
-        settle(s, g);
-    } else if (g->at != NOWHERE) {
-        heap_drop(s, g);
-        group_free(s, g);
-    }
+    if (g->entries != NULL)
+        settle(s, g, false);
+    else if (!g->out)
+        group_drop(s, g);
 }
 
 size_t sched_groups(const struct sched *s)
@@ -252,7 +263,8 @@ void sched_started(struct sched *s, struct sched_group *g, int64_t now_ms)
     for (struct sched_entry *e = g->entries; e != NULL; e = e->next)
         e->takes = e->ready_ms <= now_ms || e->due_ms <= now_ms;
     g->started_ms = now_ms;
-    heap_drop(s, g);
+    g->out = true;
+    prune(s);
 }
 
 /* The fastest entry makes the group's jitter, the slower ones wait for one of
@@ -293,12 +305,11 @@ void sched_result(struct sched *s, struct sched_group *g, sched_take *take,
         e->takes = false;
         pause_entry(g, e, take(taker, e->arg), fraction, least_ms);
     }
-    if (g->entries == NULL) {
-        group_free(s, g);
-        return;
-    }
-    settle(s, g);
-    heap_add(s, g);
+    g->out = false;
+    if (g->entries == NULL)
+        group_drop(s, g);
+    else
+        settle(s, g, true);
 }
 
 void sched_hurry(struct sched *s, struct sched_entry *e)
@@ -309,7 +320,7 @@ void sched_hurry(struct sched *s, struct sched_entry *e)
         return;
     e->due_ms = due_ms;
     e->ready_ms = due_ms < e->ready_ms ? due_ms : e->ready_ms;
-    settle(s, e->group);
+    settle(s, e->group, false);
 }
 
 bool sched_is_calm(const struct health *h, enum health_result last)
