@@ -364,7 +364,6 @@ def test_odd_requests(isp, sid):
     status, headers, body = post(isp, "/remote/", envelope(get))
     assert status == 200 and b':ns1="/remote/"' in body
     for bad, text in (
-        (b"<!DOCTYPE x>" + envelope(get), b"DTD are not supported by SOAP"),
         (envelope(get, SOAP_HEAD.replace(
             "<s:Body>", "<s:Header><x/></s:Header><s:Body>")),
          b"Method x does not exist"),
@@ -376,6 +375,9 @@ def test_odd_requests(isp, sid):
     ):
         status, headers, body = post(isp, path, bad)
         assert status == 500 and text in body, bad
+    # Whether a DOCTYPE gets that far depends on PHP's libxml2.
+    status, headers, body = post(isp, path, b"<!DOCTYPE x>" + envelope(get))
+    assert status == 200 or b"DTD are not supported by SOAP" in body
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?>'
     body = post(isp, path, latin.encode() + envelope(get))[2]
     assert b"192.0.2.1" in body
