@@ -173,29 +173,37 @@ static void on_after(void *arg, const struct isp_reply *r)
     finish(w, is_as_wanted(w, &row) ? ISP_WRITTEN : ISP_REFUSED, &w->why);
 }
 
+/* What the answer to a write settles; true: it settles nothing, look. silent
+ * and text stand for an answer that is neither success nor fault. */
+static bool must_look(struct writing *w, const struct isp_reply *r,
+                      enum err_code silent, const char *text)
+{
+    w->why = r->err;
+    if (is_success(r)) {
+        finish(w, ISP_WRITTEN, &w->why);
+        return false;
+    }
+    if (w->why.code == ERR_NONE)
+        (void)err_set(&w->why, silent, "%s", text);
+    switch (r->err.code == ERR_NONE ? LOOK : doubt_of(r, w->w.new_serial)) {
+    case SURELY_NOT:
+        finish(w, ISP_REFUSED, &w->why);
+        return false;
+    case STOP_ALL:
+        finish(w, ISP_UNREACHED, &w->why);
+        return false;
+    case LOOK:
+        break;
+    }
+    return true;
+}
+
 static void on_update(void *arg, const struct isp_reply *r)
 {
     struct writing *w = arg;
 
-    w->why = r->err;
-    if (is_success(r)) {
-        finish(w, ISP_WRITTEN, &w->why);
-        return;
-    }
-    if (w->why.code == ERR_NONE)
-        (void)err_set(&w->why, ERR_CONFLICT,
-                      "the panel says that it changed nothing");
-    switch (r->err.code == ERR_NONE ? LOOK : doubt_of(r, w->w.new_serial)) {
-    case SURELY_NOT:
-        finish(w, ISP_REFUSED, &w->why);
-        return;
-    case STOP_ALL:
-        finish(w, ISP_UNREACHED, &w->why);
-        return;
-    case LOOK:
+    if (must_look(w, r, ERR_CONFLICT, "the panel says that it changed nothing"))
         read_row(w, on_after);
-        return;
-    }
 }
 
 /* ---- the write
@@ -300,26 +308,9 @@ static void on_add(void *arg, const struct isp_reply *r)
 {
     struct writing *w = arg;
 
-    w->why = r->err;
-    if (is_success(r)) {
-        finish(w, ISP_WRITTEN, &w->why);
-        return;
-    }
-    if (w->why.code == ERR_NONE)
-        (void)err_set(&w->why, ERR_RETRY,
-                      "the panel did not say the new record's id");
-    switch (r->err.code == ERR_NONE ? LOOK : doubt_of(r, w->w.new_serial)) {
-    case SURELY_NOT:
-        finish(w, ISP_REFUSED, &w->why);
-        return;
-    case STOP_ALL:
-        finish(w, ISP_UNREACHED, &w->why);
-        return;
-    case LOOK:
+    if (must_look(w, r, ERR_RETRY, "the panel did not say the new record's id"))
         isp_rows_list(w->p, w->a, w->w.zone, &w->change->name, 1, on_added_list,
                       w);
-        return;
-    }
 }
 
 /* Absolute, or relative where the form's 64 characters would not do. */
