@@ -16,14 +16,14 @@ build='gcc make|make-guile libc6-dev pkg-config|pkgconf libuv1-dev
 # Real name servers, the tools to ask them, and what the ISPConfig double is
 # made of; then what `make lint` and `make bench` use.
 tests='libcmocka-dev python3 python3-pytest python3-dnspython bind9
-    bind9-utils bind9-dnsutils knot nsd php-cli php-soap php-sqlite3 openssl
-    mandoc clang-format iproute2 nftables nginx-light haproxy gdnsd fping
-    curl dovecot-imapd dovecot-pop3d slapd vsftpd python3-aiosmtpd
-    python3-grpcio nghttp2-server'
+    bind9-utils bind9-dnsutils knot nsd pdns-server pdns-backend-bind
+    php-cli php-soap php-sqlite3 openssl mandoc clang-format iproute2 nftables
+    nginx-light haproxy gdnsd fping curl dovecot-imapd dovecot-pop3d
+    slapd vsftpd python3-aiosmtpd python3-grpcio nghttp2-server'
 demo='nsd bind9-dnsutils python3'
 # What starts by itself after the next boot: package, its unit, its script.
-servers='bind9:named nsd:nsd knot:knot nginx-light:nginx haproxy:haproxy
-    dovecot-imapd:dovecot slapd:slapd vsftpd:vsftpd gdnsd:gdnsd'
+servers='bind9:named nsd:nsd knot:knot pdns-server:pdns nginx-light:nginx
+    haproxy:haproxy dovecot-imapd:dovecot slapd:slapd vsftpd:vsftpd gdnsd:gdnsd'
 
 policy=/usr/sbin/policy-rc.d
 mark='placed by contrib/setup.sh for the time of one installation'

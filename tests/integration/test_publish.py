@@ -70,7 +70,7 @@ def test_bind_format_survives_powerdns(print_as, tmp_path):
     zone = tmp_path / "example.org.zone"
     zone.write_text(zone_with(record))
     (tmp_path / "named.conf").write_text(
-        f'zone "{ORG}" {{ type primary; file "{zone}"; }};\n')
+        f'zone "{ORG}" {{ type master; file "{zone}"; }};\n')
     port = net.free_port()
     process = subprocess.Popen(
         [PDNS, f"--config-dir={tmp_path}", "--daemon=no", "--guardian=no",
