@@ -26,6 +26,9 @@ struct config_field {
     bool is_command;  /* a template: {zone} and {file} may stand in it */
     const char *dflt; /* NULL: none */
     const char *help; /* one line for the manual */
+    const char *env;  /* environment variables that give it where the file
+                         does not, the first that is set; separated by
+                         blanks; NULL: none */
 };
 
 /* What a provider type takes. */
