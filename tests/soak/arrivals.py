@@ -41,6 +41,7 @@ class Arrivals:
 
     def __init__(self, addresses):
         self.times = {a: [] for a in addresses}
+        self._ports = {}  # the source of the last TCP probe of each
         self._by_bytes = {socket.inet_aton(a): t
                           for a, t in self.times.items()}
         self._over = threading.Event()
@@ -72,12 +73,22 @@ class Arrivals:
             except (TimeoutError, socket.timeout):
                 continue
             times = self._by_bytes.get(packet[16:20])
-            if times is None or address[2] == PACKET_OUTGOING:
+            if times is None or address[2] == PACKET_OUTGOING or \
+                    self._is_again(packet):
                 continue
             for level, kind, data in extra:
                 if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                     s, ns = struct.unpack("qq", data)
                     times.append(s + ns / 1e9)
+
+    def _is_again(self, packet):
+        """The kernel sends a SYN once more after a second: when the probe's
+        time was over and the service was not there yet."""
+        if packet[9] != socket.IPPROTO_TCP:
+            return False
+        port, last = packet[20:22], self._ports.get(packet[16:20])
+        self._ports[packet[16:20]] = port
+        return port == last
 
     def dropped(self):
         """Packets that came too fast for us since the last call."""

@@ -10,6 +10,7 @@ Ends with one line for each thing that must hold, `NAME FIGURE LIMIT ok|short`,
 and exit status 1 when one does not.
 """
 
+import collections
 import contextlib
 import multiprocessing
 import os
@@ -49,22 +50,34 @@ def say(text):
 
 # -- the machine itself --------------------------------------------------------
 
-def watch_stalls(over, pipe):
-    """How much longer than asked a sleep takes: what no program can mend."""
-    late = []
-    while not over.is_set():
-        t0 = time.monotonic()
-        time.sleep(0.01)
-        late.append(time.monotonic() - t0 - 0.01)
+Stalls = collections.namedtuple("Stalls", "sleep_99 sleep disk")
+DISK_EVERY = 30  # sleeps
+
+
+def watch_stalls(over, pipe, path):
+    """How much longer than asked a sleep takes, and how long it takes until a
+    few bytes are on the disk: what no program can mend."""
+    late, disk = [], [0.0]
+    with open(path, "wb", buffering=0) as f:
+        while not over.is_set():
+            t0 = time.monotonic()
+            time.sleep(0.01)
+            t1 = time.monotonic()
+            late.append(t1 - t0 - 0.01)
+            if len(late) % DISK_EVERY == 0:
+                f.write(b"x" * 4096)
+                os.fdatasync(f.fileno())
+                disk.append(time.monotonic() - t1)
     late.sort()
-    pipe.send((share(late, 0.99), late[-1]))
+    pipe.send(Stalls(share(late, 0.99), late[-1], max(disk)))
 
 
 @contextlib.contextmanager
-def stalls():
-    """Yields a function that ends the watch: (99 per cent, worst) seconds."""
+def stalls(directory):
+    """Yields a function that ends the watch and returns Stalls, in seconds."""
     over, (ours, theirs) = multiprocessing.Event(), multiprocessing.Pipe()
-    p = multiprocessing.Process(target=watch_stalls, args=(over, theirs))
+    p = multiprocessing.Process(target=watch_stalls, args=(
+        over, theirs, pathlib.Path(directory) / "stalls"))
     p.start()
 
     def end():
@@ -87,7 +100,7 @@ class Unrest:
         self.chance = played.chance
         self.all_zones = dict(w.zones)
         self.edits = {z: {} for z in self.all_zones}
-        self.reloads = 0
+        self.reloads, self.log = 0, []
         self.done = dict.fromkeys(("flip", "edit", "hangup", "operate"), 0)
         self.due = dict.fromkeys(self.done, 0.0)
         self.pace = {"flip": 1.0, "edit": 12.0, "hangup": 30.0,
@@ -99,6 +112,7 @@ class Unrest:
                 continue
             self.due[kind] = (time.monotonic()
                               + every * self.chance.uniform(0.5, 1.5))
+            self.log.append((time.time(), kind))
             getattr(self, kind)()
             self.done[kind] += 1
 
@@ -212,12 +226,26 @@ def drift_of(times, p, begin, middle, end):
     first, second = gaps(times, begin, middle), gaps(times, middle, end)
     if not first or not second:
         return 1.0, float("inf")
-    d = (statistics.mean(second) - statistics.mean(first)) / p
-    jitter = JITTER / 12 ** 0.5
-    return d, abs(d) / (jitter * (1 / len(first) + 1 / len(second)) ** 0.5)
+    d = (statistics.median(second) - statistics.median(first)) / p
+    # of the median of n values that are spread evenly over JITTER
+    return d, abs(d) / (JITTER / 2 * (1 / len(first)
+                                      + 1 / len(second)) ** 0.5)
 
 
-def judge_schedule(v, seen, begin, end, stalled):
+def tell_worst(seen, begin, worst, log):
+    """The probes around those pauses and what was done then, for whoever
+    looks for the reason."""
+    for off, a, i in worst:
+        if off < 0.1:
+            continue
+        inside = [t - begin for t in seen.times[a] if t >= begin]
+        say(f"{a}, every {scene.period(a)} s: {off * 1e3:.0f} ms off among "
+            + " ".join(f"{t:.3f}" for t in inside[max(0, i - 2):i + 5])
+            + "; " + ", ".join(f"{kind} {t - begin:.3f}" for t, kind in log
+                               if -3 < t - begin - inside[i] < 3))
+
+
+def judge_schedule(v, seen, begin, end, stalled, log):
     """No probe comes later than its period after the last one, and none is
     left out or added: their number in the run, and no drift between halves."""
     late, early, wrong, drift = [], [], 0, []
@@ -227,25 +255,32 @@ def judge_schedule(v, seen, begin, end, stalled):
             continue
         for a in scene.addresses(group):
             p, found = scene.period(a), gaps(seen.times[a], begin, end)
-            late += [g - p for g in found] or [end - begin]
+            late += [(g - p, a, i) for i, g in enumerate(found)] or [
+                (end - begin, a, 0)]
             if group not in scene.FIXED:
                 continue
-            early += [p * (1 - JITTER) - g for g in found]
+            early += [(p * (1 - JITTER) - g, a, i)
+                      for i, g in enumerate(found)]
             span = end - begin
             if not span / p - 2 <= len(found) + 1 <= span / p / (1 - JITTER) + 2:
                 wrong += 1
                 say(f"{a}: {len(found) + 1} probes in {span:.0f} s at {p} s")
             drift.append(drift_of(seen.times[a], p, begin, middle, end))
     late.sort()
+    early.sort()
+    tell_worst(seen, begin, late[-3:] + early[-3:], log)
+    late, early = ([x[0] for x in some] for some in (late, early))
     say(f"{len(late)} pauses between probes; 99 % of them at most "
         f"{share(late, 0.99) * 1e3:.1f} ms longer than the period, the worst "
-        f"{late[-1] * 1e3:.0f} ms; sleeping in this machine: "
-        f"{stalled[0] * 1e3:.1f} and {stalled[1] * 1e3:.0f} ms; pauses of a "
+        f"{late[-1] * 1e3:.0f} ms; the machine: {stalled.sleep_99 * 1e3:.1f} "
+        f"and {stalled.sleep * 1e3:.0f} ms for a sleep, "
+        f"{stalled.disk * 1e3:.0f} ms for its disk; pauses of a "
         f"steady target change from half to half by "
         f"{statistics.mean(d for d, _ in drift) * 100:+.2f} % on average")
-    v.at_most("late-99-s", share(late, 0.99), STARTS_TICK_S + stalled[0])
-    v.at_most("late-worst-s", late[-1], 0.25 + 2 * stalled[1])
-    v.at_most("early-worst-s", max(early), STARTS_TICK_S + stalled[1])
+    worst = 2 * (stalled.sleep + stalled.disk)
+    v.at_most("late-99-s", share(late, 0.99), STARTS_TICK_S + stalled.sleep_99)
+    v.at_most("late-worst-s", late[-1], 0.25 + worst)
+    v.at_most("early-worst-s", early[-1], STARTS_TICK_S + worst)
     v.at_most("targets-with-wrong-count", wrong, 0, "{}")
     v.at_most("drift-sigma", max(sigmas for _, sigmas in drift), 5, "{:.1f}")
     v.at_most("packets-not-seen", seen.dropped(), 0, "{}")
@@ -285,7 +320,7 @@ def play(s, w, played, seen, v):
     time.sleep(3 * max(scene.PERIODS))
     fds, begin, samples = at_rest(s), time.time(), []
     unrest, end = Unrest(s, w, played), time.monotonic() + SOAK_S
-    with stalls() as stalled:
+    with stalls(w.dir) as stalled:
         while time.monotonic() < end:
             unrest.turn()
             samples.append(s.memory_kb())
@@ -303,7 +338,7 @@ def play(s, w, played, seen, v):
     time.sleep(3 * max(scene.PERIODS))
     v.at_most("descriptors", at_rest(s), fds, "{}")
     judge_memory(v, samples)
-    judge_schedule(v, seen, begin, over, late)
+    judge_schedule(v, seen, begin, over, late, unrest.log)
 
 
 def main():
