@@ -8,6 +8,7 @@
 #include "agent/base/clock.h"
 #include "agent/engine/override.h"
 #include "agent/engine/service_internal.h"
+#include "agent/engine/state_owner.h"
 #include "agent/engine/state_zone.h"
 
 /* The service: its beginning, its turns, its end. */
@@ -356,10 +357,38 @@ static int wait_for_state(struct service *svc, const char *path, struct err *e)
     return rc;
 }
 
+static void on_helper_lost(void *arg)
+{
+    struct service *svc = arg;
+
+    svc->stop++;
+    svc->woken = true;
+}
+
+static int enter_sandbox(struct service *svc, const struct config *cfg,
+                         struct err *e)
+{
+    const struct sandbox_user *u = svc->o->user;
+
+    if (u == NULL)
+        return 0;
+    probes_prepare(svc->probes);
+    if (u->becomes &&
+        state_owner_give(cfg->state, u->uid, u->gid, u->name, e) != 0)
+        return -1;
+    if (sandbox_enter(u, e) != 0 ||
+        (u->becomes && state_owner_check(cfg->state, u->name, e) != 0))
+        return -1;
+    helper_attach(svc->o->helper, svc->loop, on_helper_lost, svc);
+    return 0;
+}
+
 static int open_all(struct service *svc, struct config *cfg, struct err *e)
 {
-    if (wait_for_state(svc, cfg->state, e) != 0 ||
-        probes_new(svc->loop, 0, &svc->probes, e) != 0) {
+    /* Sockets for echoes, and their large buffers, are had with rights only. */
+    if (probes_new(svc->loop, 0, &svc->probes, e) != 0 ||
+        enter_sandbox(svc, cfg, e) != 0 ||
+        wait_for_state(svc, cfg->state, e) != 0) {
         config_free(cfg);
         return -1;
     }
@@ -392,6 +421,8 @@ int service_run(struct config *cfg, const struct service_options *o,
         finish_writes(svc);
         (void)service_save(svc, NULL);
     }
+    if (rc == 0 && o->helper != NULL && helper_is_lost(o->helper, e))
+        rc = -1;
     dispose(svc);
     return rc;
 }
