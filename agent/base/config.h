@@ -149,8 +149,8 @@ void config_secret_free(char *secret); /* NULL is fine */
 /* The content of the file that option NAME-file names: no secret.
  * max: bytes at most
  * out: *text — heap, NUL-terminated; NULL when the option is not given
- * returns 0, or -1 with e set (ERR_AUTH unreadable, ERR_LIMIT larger, ERR_INPUT
- * holds a NUL byte) */
+ * returns 0, or -1 with e set (ERR_INPUT unreadable, or holds a NUL byte;
+ * ERR_LIMIT larger) */
 MUST_CHECK int config_file_get(const struct config_provider *p,
                                const char *option, size_t max, char **text,
                                struct err *e);

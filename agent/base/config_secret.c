@@ -176,6 +176,8 @@ int config_file_get(const struct config_provider *p, const char *option,
         return 0;
     free(*text);
     *text = NULL;
+    if (e->code == ERR_AUTH) /* no secret: no account is at stake */
+        e->code = ERR_INPUT;
     return err_wrap(e, "provider %s: %s", p->name, option);
 }
 

@@ -187,7 +187,7 @@ def test_commands_and_the_hook_are_the_helpers(fast):
     reload = script(w.dir / "reload", f"echo reload $(id -u) $PWD >>{log}\n"
                     f"exec {reload_of(w)}\n")
     hook = script(w.dir / "hook", f"echo hook $(id -u) >>{log}\n"
-                  f"cat >>{log}; env >{w.dir / 'env'}\n")
+                  f"cat >>{log}; echo >>{log}; env >{w.dir / 'env'}\n")
     w.configure(check=f"{check} {{zone}} {{file}}", reload=str(reload),
                 notify=str(hook))
     with Service(w) as s:
