@@ -154,6 +154,15 @@ static void set_lost(struct helper *h, const char *what)
         h->telling = loop_timer_start(h->loop, 0, on_lost, h);
 }
 
+/* What the sockets say, for set_lost; n: as recv(2) returned. */
+static const char *failure(int64_t n)
+{
+    if (n == 0 || errno == EPIPE || errno == ECONNRESET)
+        return "";
+    return errno == EAGAIN || errno == EWOULDBLOCK ? "it does not answer"
+                                                   : strerror(errno);
+}
+
 /* --- commands ------------------------------------------------------------- */
 
 static void on_refused(void *arg)
@@ -222,9 +231,7 @@ static bool take_one(struct helper *h)
         take_result(h, &r);
         return h->poll != NULL;
     }
-    set_lost(h, n == 0  ? ""
-                : n < 0 ? strerror(errno)
-                        : "its answer has a wrong length");
+    set_lost(h, n > 0 ? "its answer has a wrong length" : failure(n));
     return false;
 }
 
@@ -358,10 +365,7 @@ static int receive_answer(struct helper *h, struct helper_answer *a,
         return 0;
     }
     free(bytes);
-    set_lost(h, n == 0  ? ""
-                : n > 0 ? "its answer is too short"
-                : errno == EAGAIN || errno == EWOULDBLOCK ? "it does not answer"
-                                                          : strerror(errno));
+    set_lost(h, n > 0 ? "its answer is too short" : failure(n));
     return -1;
 }
 
@@ -378,7 +382,7 @@ static int ask(struct helper *h, const struct helper_request *r, int fd,
         goto out;
     if (helper_send(h->files, 0, buf_get(&b), b.len, NULL, 0, &fd, fd >= 0) !=
         0) {
-        set_lost(h, errno == EPIPE ? "" : strerror(errno));
+        set_lost(h, failure(-1));
         (void)helper_is_lost(h, e);
         goto out;
     }

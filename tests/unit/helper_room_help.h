@@ -120,36 +120,32 @@ static inline int memory(const char *text, bool sealed)
 /* --- the helper's process ---------------------------------------------------
  */
 
-static inline int descriptors(const struct room *r)
-{
-    char path[64], link[256];
-    int n = 0;
-
-    for (int fd = 0; fd < 256; fd++) {
-        (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)r->pid, fd);
-        n += readlink(path, link, sizeof link) >= 0;
-    }
-    return n;
-}
-
-static inline void serve(struct room *r, int files, int runs)
+static inline struct config *configured(struct room *r)
 {
     struct config_schema schemas[PROVIDER_SCHEMAS];
-    struct config *cfg;
-    struct err e;
+    struct config *cfg = NULL;
+    struct err e = {ERR_NONE, ""};
     char *path = mem_printf("%s/conf", r->dir);
+
+    provider_schemas(schemas);
+    if (config_load(path, schemas, &cfg, &e) != 0)
+        fail_msg("%s", e.msg);
+    free(path);
+    return cfg;
+}
+
+static inline void serve(struct config *cfg, int files, int runs)
+{
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     (void)dup2(quiet, STDERR_FILENO); /* what it refuses */
-    provider_schemas(schemas);
-    if (config_load(path, schemas, &cfg, &e) != 0)
-        _exit(99);
     _exit(helper_serve(cfg, files, runs));
 }
 
 static inline int room_setup(void **state)
 {
     struct room *r = mem_alloc(sizeof *r);
+    struct config *cfg;
     int files[2], runs[2];
 
     (void)snprintf(r->dir, sizeof r->dir, "/tmp/df-helper.XXXXXX");
@@ -164,17 +160,19 @@ static inline int room_setup(void **state)
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, runs), 0);
     r->generation = 1;
+    cfg = configured(r);
     (void)fflush(NULL);
     r->pid = fork();
     if (r->pid == 0) {
         (void)close(files[0]);
         (void)close(runs[0]);
-        serve(r, files[1], runs[1]);
+        serve(cfg, files[1], runs[1]);
     }
     (void)close(files[1]);
     (void)close(runs[1]);
     r->files = files[0];
     r->runs = runs[0];
+    config_free(cfg);
     *state = r;
     return 0;
 }
@@ -297,6 +295,21 @@ static inline void assert_alive(struct room *r)
 
     assert_int_equal(s.a.err.code, ERR_NONE);
     said_fini(&s);
+}
+
+static inline int descriptors(struct room *r)
+{
+    char path[64], link[256];
+    int n = 0;
+    /* When it has answered this, it has closed what it sent before. */
+    struct said s = ask(r, HELPER_JOURNAL, "files", "example.org.");
+
+    said_fini(&s);
+    for (int fd = 0; fd < 256; fd++) {
+        (void)snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)r->pid, fd);
+        n += readlink(path, link, sizeof link) >= 0;
+    }
+    return n;
 }
 
 /* --- commands ---------------------------------------------------------------

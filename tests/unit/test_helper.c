@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "agent/base/clock.h"
+#include "agent/base/mem.h"
 #include "agent/engine/helper_main.h"
 #include "providers/provider.h"
 #include "tests/unit/helper_room_help.h"
@@ -275,22 +277,103 @@ static void test_a_command_that_is_dropped(void **state)
     assert_int_equal(out.result.exit_code, 0);
 }
 
-/* More than it runs at once, and results that nobody takes for a while. */
+/* --- the service's own end -------------------------------------------------
+ */
+
+struct many {
+    size_t n, failed;
+    bool done, lost;
+    size_t wanted;
+};
+
+static void on_one(void *arg, const struct proc_result *p)
+{
+    struct many *m = arg;
+
+    m->n++;
+    m->failed += p->exit_code != 0;
+    m->done = m->n == m->wanted;
+}
+
+static void on_lost(void *arg)
+{
+    struct many *m = arg;
+
+    m->lost = true;
+}
+
+static struct helper *take_client(struct room *r, struct loop *l,
+                                  struct many *m)
+{
+    struct helper *h = helper_new(r->files, r->runs, r->pid);
+
+    helper_attach(h, l, on_lost, m);
+    r->pid = 0; /* it is the client's now */
+    return h;
+}
+
+static void run_many(struct helper *h, struct loop *l, struct many *m,
+                     const char *name)
+{
+    const struct doer *d = helper_doer(h, HELPER_FIRST);
+    struct addr target;
+    struct doer_command c = {.kind = DOER_COMMAND,
+                             .name = name,
+                             .target = &target,
+                             .timeout_ms = 60000};
+
+    assert_int_equal(addr_parse("192.0.2.7", &target), 0);
+    for (size_t i = 0; i < m->wanted; i++)
+        (void)doer_run(d, l, &c, on_one, m);
+}
+
+/* More than the helper runs at once, and than the socket holds. */
 static void test_many_commands(void **state)
 {
+    struct many m = {.wanted = 600};
+    struct loop *l = loop_new();
+    struct helper *h = take_client(*state, l, &m);
+
+    run_many(h, l, &m, "probe");
+    assert_true(loop_wait(l, &m.done, clock_mono_ms() + WAIT_MS));
+    assert_int_equal(m.failed, 0);
+    assert_false(m.lost);
+    helper_detach(h);
+    loop_free(l);
+    helper_free(h);
+}
+
+static void test_a_helper_that_dies(void **state)
+{
     struct room *r = *state;
-    bool seen[301] = {false};
+    struct many m = {.wanted = 5};
+    struct loop *l = loop_new();
+    pid_t pid = r->pid;
+    struct helper *h = take_client(r, l, &m);
+    struct helper_question q = {
+        .op = HELPER_READ, .name = "files", .what = "example.org.", .fd = -1};
+    struct helper_found f;
+    struct err e;
 
-    for (uint32_t id = 1; id <= 300; id++)
-        start_run(r, id, DOER_COMMAND, "probe", "", "192.0.2.7", NULL);
-    for (int i = 0; i < 300; i++) {
-        struct helper_result out = take_result(r);
-
-        assert_in_range(out.id, 1, 300);
-        assert_false(seen[out.id]);
-        seen[out.id] = true;
-        assert_int_equal(out.result.exit_code, 0);
-    }
+    run_many(h, l, &m, "slow");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(loop_wait(l, &m.done, clock_mono_ms() + WAIT_MS));
+    assert_int_equal(m.failed, 5);
+    assert_true(loop_wait(l, &m.lost, clock_mono_ms() + WAIT_MS));
+    assert_true(helper_is_lost(h, &e));
+    assert_non_null(strstr(e.msg, "signal 9"));
+    assert_int_equal(helper_ask(helper_doer(h, 1), &q, &f, &e), -1);
+    assert_int_equal(e.code, ERR_LOCAL);
+    helper_found_fini(&f);
+    /* later ones too, and later */
+    m = (struct many){.wanted = 1};
+    run_many(h, l, &m, "probe");
+    assert_int_equal(m.n, 0);
+    assert_true(loop_wait(l, &m.done, clock_mono_ms() + WAIT_MS));
+    assert_int_equal(m.failed, 1);
+    helper_detach(h);
+    loop_free(l);
+    helper_free(h);
 }
 
 /* --- noise -----------------------------------------------------------------
@@ -302,8 +385,10 @@ static void test_requests_that_are_none(void **state)
     struct helper_request q = {.op = HELPER_READ, .generation = 1};
     static char big[400000];
     struct buf b;
-    int before = descriptors(r);
+    int before;
 
+    assert_alive(r);
+    before = descriptors(r);
     assert_int_equal(helper_request_names(&q, "files", "example.org.", NULL),
                      0);
     buf_init(&b, 1 << 20);
@@ -358,10 +443,12 @@ static void test_garbage(void **state)
 static void test_descriptors_too_many(void **state)
 {
     struct room *r = *state;
-    int before = descriptors(r), fds[50];
+    int before, fds[50];
     struct helper_request q = {.op = HELPER_READ, .generation = 1};
     struct said s;
 
+    assert_alive(r);
+    before = descriptors(r);
     assert_int_equal(helper_request_names(&q, "files", "example.org.", NULL),
                      0);
     for (size_t i = 0; i < 50; i++)
@@ -390,6 +477,7 @@ int main(void)
         TEST(test_commands_it_does_not_run),
         TEST(test_a_command_that_is_dropped),
         TEST(test_many_commands),
+        TEST(test_a_helper_that_dies),
         TEST(test_requests_that_are_none),
         TEST(test_garbage),
         TEST(test_descriptors_too_many),
