@@ -11,6 +11,8 @@
 
 #include "agent/base/mem.h"
 
+#define OWN_NAME "dnsfailover"
+
 struct owner {
     char *dir;
     const char *base; /* of the state, in its path */
@@ -77,8 +79,8 @@ static int refuse(const struct owner *o, const char *why, const char *what,
                    o->dir, why, what, o->user, o->user, o->dir);
 }
 
-/* Each entry is given away; take: only if nothing else lies there. */
-static int give_entries(const struct owner *o, int dir, bool take,
+/* Gives what is ours; alone: nothing else may lie there. */
+static int give_entries(const struct owner *o, int dir, bool alone,
                         struct err *e)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -93,7 +95,7 @@ static int give_entries(const struct owner *o, int dir, bool take,
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
         if (!is_ours(o, name))
-            rc = take ? refuse(o, "holds other files too: ", name, e) : 0;
+            rc = alone ? refuse(o, "holds other files too: ", name, e) : 0;
     }
     rewinddir(d);
     while (rc == 0 && (entry = readdir(d)) != NULL)
@@ -113,7 +115,9 @@ static int give_directory(const struct owner *o, int dir, struct err *e)
         return give_entries(o, dir, false, e);
     if (st.st_uid != 0)
         return refuse(o, "belongs to another user", "", e);
-    if (give_entries(o, dir, true, e) != 0)
+    /* One that is called after the program is meant for it alone. */
+    if (give_entries(o, dir, strcmp(strrchr(o->dir, '/') + 1, OWN_NAME) != 0,
+                     e) != 0)
         return -1;
     if (fchown(dir, o->uid, o->gid) != 0)
         return fail(e, o->dir, "", errno);

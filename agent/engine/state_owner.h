@@ -9,8 +9,9 @@
 
 /* As root, before the change: makes the directory of the state at path where
  * it is missing, and gives it and the state's own files to uid and gid. A
- * directory that holds anything else, or belongs to a third, stays as it is;
- * nor is a file given away that has a second name.
+ * directory that holds anything else (unless it is called dnsfailover), or
+ * belongs to a third, stays as it is; nor is a file given away that has a
+ * second name.
  * returns 0, or -1 with e set (ERR_INPUT: what to do about it; ERR_LOCAL) */
 MUST_CHECK int state_owner_give(const char *path, uid_t uid, gid_t gid,
                                 const char *user, struct err *e);
