@@ -27,7 +27,7 @@ MUST_CHECK int zonefile_read(const char *path, struct zonefile_copy *c,
 /* The same in two steps: opened (all of *c but the text), and read.
  * returns the descriptor (of a regular file), or -1; 0 or -1 */
 MUST_CHECK int zonefile_file_open(const char *path, struct zonefile_copy *c,
-                             struct err *e);
+                                  struct err *e);
 MUST_CHECK int zonefile_read_open(int fd, struct zonefile_copy *c,
                                   struct err *e);
 void zonefile_copy_fini(struct zonefile_copy *c);

@@ -134,6 +134,11 @@ static void close_signals(struct service *svc)
             uv_close((uv_handle_t *)svc->signals[i], free_handle);
 }
 
+static const char *user_of(const struct config *cfg)
+{
+    return cfg->user != NULL ? cfg->user : "";
+}
+
 static void reload(struct service *svc)
 {
     struct service_gen *gen = NULL, *old = svc->gen;
@@ -157,6 +162,9 @@ static void reload(struct service *svc)
         round_note(&old->round, "",
                    "state stays %s until the service is started anew",
                    old->cfg->state);
+    if (strcmp(user_of(cfg), user_of(old->cfg)) != 0)
+        round_note(&old->round, "",
+                   "user stays as it is until the service is started anew");
     svc->gen = gen;
     service_gen_unref(old);
 }

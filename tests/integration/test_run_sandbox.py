@@ -11,8 +11,9 @@ import pytest
 
 import net
 import servers
+from ispconfig.scene import Scene, machine  # noqa: F401
 from service import (  # noqa: F401
-    FAST, Service, fast, first_look, reload_of,
+    FAST, Service, fast, first_look, known, reload_of,
 )
 from world import (  # noqa: F401
     WWW, build, checked, records, spec, target, until,
@@ -120,6 +121,31 @@ def test_without_a_user_it_says_that_it_is_root(fast):
         s.shows("www", two)
         assert s.stop() == 0
     assert len(s.err) == 1
+
+
+def test_somebody_else_starts_it(fast, agent):
+    """Who is not root has little to give up; the rest holds all the same."""
+    w, one, two = fast()
+    w.configure(user="")
+    for path in (w.dir, *w.dir.rglob("*")):
+        os.chown(path, 65534, 65534)
+    agent_of_all = agent._for_others()
+    before, agent.path = agent.path, agent_of_all
+    try:
+        with Service(w, wrap=["setpriv", "--reuid=65534", "--regid=65534",
+                              "--clear-groups"]) as s:
+            first_look(s)
+            now = status(s.process.pid)
+            assert now["NoNewPrivs"] == "1"
+            if not sanitized(s):
+                assert now["Seccomp"] == "2"
+            assert status(helper_of(s))["Uid"].split()[0] == "65534"
+            one.close()
+            s.shows("www", two)
+            assert s.stop() == 0
+    finally:
+        agent.path = before
+    assert s.err == []
 
 
 @pytest.mark.parametrize("user, said", [
@@ -291,9 +317,11 @@ def test_hangup_reads_what_only_root_can(fast, target):
         s.hangup()
         one.close()
         s.wait("becomes unavailable")
-        w.configure(mode="enforce")
+        w.configure(mode="enforce", user="daemon")
+        w.config.chmod(0o600)
         s.hangup()
         s.shows("www", two)
+        s.wait("user stays as it is until")
         assert s.err == []
         w.config.unlink()
         s.hangup()
@@ -332,6 +360,7 @@ def test_a_helper_that_ends_ends_the_service(fast):
 
 
 def gone(pid):
+    """Ended; whoever adopts it may leave it as a zombie."""
     try:
         return status(pid)["State"].startswith("Z")
     except (FileNotFoundError, ProcessLookupError):
@@ -365,3 +394,28 @@ def test_an_interrupt_of_the_whole_group_is_a_clean_end(fast):
         os.killpg(s.process.pid, signal.SIGINT)
         assert s.stop(0) == 0
     assert s.err == []
+
+
+# -- a provider that is reached over the network -----
+
+
+def test_secrets_and_certificates_come_from_the_helper(machine, agent,  # noqa
+                                                       short_dir):
+    """The password and the issuer's certificate lie where only root looks;
+    the panel's name is looked up in a thread."""
+    private = short_dir / "private"
+    private.mkdir(mode=0o700)
+    ca = private / "ca.pem"
+    ca.write_text(pathlib.Path(machine.isp.ca_file).read_text())
+    with Scene(machine, agent, short_dir) as w:
+        a, b = w.pair()
+        w.serve()
+        w.configure(agent='  user = "nobody"', trust=f'  ca-file = "{ca}"',
+                    url=w.isp.url.replace("127.0.0.1", "localhost"))
+        with Service(w) as s:
+            s.until("first look", lambda: len(known(w)) == 2)
+            a.close()
+            s.until("the panel", lambda: w.active() == "NY")
+            assert tuple(status(s.process.pid)["Uid"].split()) == NOBODY
+            assert s.err == []
+            assert s.stop() == 0
