@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VERSION := 0.1.0
 
 PKGS := libuv libcares ldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
-        openssl libpcre2-8 libnghttp2
+        openssl libpcre2-8 libnghttp2 libseccomp
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith \

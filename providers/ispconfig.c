@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CA_MAX ((size_t)1 << 20)
+
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, true, false, NULL,
      "the remote API, https://PANEL:8080/remote/index.php; http only to a "
@@ -80,13 +82,14 @@ static int read_options(struct ispconfig *p, const struct config_provider *cfg,
     p->title = mem_strdup(cfg->name);
     p->url = mem_strdup(url);
     p->user = mem_strdup(user);
-    p->ca_file = dup_or_null(config_option_get(cfg, fields, "ca-file"));
     p->pin = dup_or_null(pin);
     if (p->pin != NULL && !http_pin_is_valid(p->pin))
         return err_set(e, ERR_INPUT,
                        "pin-sha256 = \"%.80s\" is not the base64 of a SHA-256 "
                        "(44 characters, the last one '=')",
                        pin);
+    if (config_file_get(cfg, "ca-file", CA_MAX, &p->ca_pem, e) != 0)
+        return -1;
     return config_secret_get(cfg, "password", "ISPCONFIG_PASSWORD",
                              &p->password, e);
 }
@@ -96,7 +99,7 @@ static void instance_free(struct ispconfig *p)
     free(p->title);
     free(p->url);
     free(p->user);
-    free(p->ca_file);
+    free(p->ca_pem);
     free(p->pin);
     if (p->password != NULL)
         config_secret_free(p->password);

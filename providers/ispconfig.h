@@ -43,7 +43,7 @@ struct ispconfig {
     struct provider_env env;
     struct loop *loop;
     struct http *http;
-    char *title, *url, *user, *password, *ca_file, *pin;
+    char *title, *url, *user, *password, *ca_pem, *pin;
     int64_t timeout_ms;
 
     enum isp_session session;

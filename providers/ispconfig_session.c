@@ -91,7 +91,7 @@ static int post(struct ispconfig *p, const struct post *what, http_cb *cb,
         req.connect_timeout_ms =
             what->timeout_ms < 10000 ? what->timeout_ms : 0;
         req.max_body = ISPCONFIG_MAX_ANSWER;
-        req.ca_file = p->ca_file;
+        req.ca_pem = p->ca_pem;
         req.pin_sha256 = p->pin;
         req.ip_family = p->ip_family;
         req.repeatable = what->repeatable;

@@ -6,6 +6,7 @@
 
 #include "agent/base/config.h"
 #include "agent/base/err.h"
+#include "agent/base/helper.h"
 
 /* The command line: one file per command, found by a const table. */
 
@@ -63,6 +64,8 @@ extern const struct cli_command cli_simulate;
 
 /* Reads the configuration; on failure says so and returns NULL. */
 struct config *cli_config(const struct cli_options *o);
+/* The same, which the helper hands out. */
+struct config *cli_config_again(const struct cli_options *o, struct helper *h);
 /* "dnsfailover: text" on standard error; returns code. */
 int cli_fail(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -86,23 +86,36 @@ static const char example[] =
 
 struct config *cli_config(const struct cli_options *o)
 {
-    struct config_schema schemas[16];
+    struct config_schema schemas[PROVIDER_SCHEMAS];
     struct config *cfg = NULL;
     struct err e;
-    size_t n = 0;
 
-    for (; providers[n] != NULL && n < 15; n++) {
-        schemas[n].type = providers[n]->type;
-        schemas[n].fields = providers[n]->fields;
-    }
-    schemas[n].type = NULL;
-    schemas[n].fields = NULL;
+    provider_schemas(schemas);
     if (config_load(o->config, schemas, &cfg, &e) == 0)
         return cfg;
     (void)cli_fail(0, "%s", e.msg);
     if (e.code == ERR_NOTFOUND && !o->config_given)
         (void)fputs(example, stderr);
     return NULL;
+}
+
+struct config *cli_config_again(const struct cli_options *o, struct helper *h)
+{
+    struct config_schema schemas[PROVIDER_SCHEMAS];
+    struct config *cfg = NULL;
+    const struct doer *doer;
+    struct err e;
+    int fd;
+
+    provider_schemas(schemas);
+    if (helper_config(h, &fd, &doer, &e) != 0) {
+        (void)cli_fail(0, "%s", e.msg);
+        return NULL;
+    }
+    if (config_load_open(o->config, fd, doer, schemas, &cfg, &e) != 0)
+        (void)cli_fail(0, "%s", e.msg);
+    (void)close(fd);
+    return cfg;
 }
 
 /* --- help ---------------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct check_run_env {
     const struct probe_limits *limits;    /* for their addresses; NULL: none */
     const struct check_command *commands; /* of the agent's file */
     size_t ncommands;
+    const struct doer *doer; /* runs them */
 };
 /* Gives the probes what they ask of others: look-ups, limits of redirects.
  * env must outlive them. */

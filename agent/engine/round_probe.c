@@ -117,8 +117,9 @@ static void judge_all(struct round *r)
 
 void round_probe(struct round *r)
 {
-    struct check_run_env env = {r->loop,    r->probes,   r->resolver,
-                                &r->limits, r->commands, r->ncommands};
+    struct check_run_env env = {r->loop,     r->probes,   r->resolver,
+                                &r->limits,  r->commands, r->ncommands,
+                                r->cfg->doer};
     bool blind = is_blind(r);
 
     check_run_hooks(&env);

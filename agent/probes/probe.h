@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/addr.h"
+#include "agent/base/doer.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
 #include "agent/base/proc.h"
@@ -166,9 +167,8 @@ struct probe_hooks {
      * redirects lead only to the host that was asked for, and to addresses. */
     void (*resolve)(void *arg, const char *host, probe_addrs_cb *cb,
                     void *cb_arg);
-    /* Runs a check command as proc_run does; NULL: proc_run itself. */
-    void (*run)(void *arg, char *const *argv, int64_t timeout_ms, proc_cb *cb,
-                void *cb_arg);
+    /* Runs check commands; NULL: this process. It outlives the probes. */
+    const struct doer *doer;
     /* Whether this machine's wall clock is right; NULL: what the system says
      * (adjtimex). */
     bool (*clock_ok)(void *arg);
