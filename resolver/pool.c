@@ -335,6 +335,14 @@ static void give_up_waiting(const struct query *q)
     }
 }
 
+/* More does not fit, even over TCP. Some addresses of a name are of use; a
+ * part of its texts, or of a zone's servers, would be taken for the whole. */
+static bool is_enough(const struct query *q, const struct message *m)
+{
+    return (q->type == MESSAGE_A || q->type == MESSAGE_AAAA) &&
+           message_count(m, NULL, q->type) > 0;
+}
+
 /* The decoded answer, or NULL with q->err set; false: q was sent again. */
 static bool judge(struct query *q, struct message **m)
 {
@@ -357,7 +365,7 @@ static bool judge(struct query *q, struct message **m)
         give_up_waiting(q);
     } else if (*m == NULL) {
         (void)err_set(&q->err, ERR_RETRY, "%s sent %s", who, e.msg);
-    } else if (message_is_tc(*m)) {
+    } else if (message_is_tc(*m) && !is_enough(q, *m)) {
         (void)err_set(&q->err, ERR_RETRY, "%s sent a truncated answer over TCP",
                       who);
     } else if (!message_answers(*m, q->name, q->type)) {

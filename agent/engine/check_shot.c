@@ -39,6 +39,7 @@ struct shot {
     struct addr found[ADDRESSES_MAX];
     size_t nfound;
     bool lookup_failed;
+    bool partly; /* some address could not be tried: note says why */
     char note[200];
     struct shot *prev, *next;
 };
@@ -104,6 +105,15 @@ static void finish(struct shot *t)
     shot_free(t);
 }
 
+/* The note of a failure is worth more than that of a success, unless a
+ * success decides. */
+static bool tells(const struct shot *t, const struct probe_result *r)
+{
+    if (t->note[0] == '\0')
+        return true;
+    return t->partly ? r->verdict == PROBE_OK : r->verdict != PROBE_OK;
+}
+
 static void on_probe(void *arg, const struct probe_result *r)
 {
     struct aim *a = arg;
@@ -118,8 +128,7 @@ static void on_probe(void *arg, const struct probe_result *r)
     else
         t->local++;
     t->timed_out += r->reason == PROBE_TIMEOUT;
-    /* The note of a failure is worth more than that of a success. */
-    if (t->note[0] == '\0' || r->verdict != PROBE_OK) {
+    if (tells(t, r)) {
         probe_describe(&a->probe, r, text);
         if (t->n == 1 && t->check->host == NULL)
             (void)snprintf(t->note, sizeof t->note, "%s", text);
@@ -248,6 +257,15 @@ static void no_target(struct shot *t, bool fails, const char *why)
     end_without_probe(t, fails, note);
 }
 
+/* What was not tried may answer: without it nothing is down. */
+static void miss(struct shot *t, const char *why)
+{
+    t->local = 1;
+    t->partly = true;
+    (void)snprintf(t->note, sizeof t->note, "%.90s: %.100s", t->check->host,
+                   why);
+}
+
 /* Every address of the host under the agent's limits. */
 static void aim_at_host(struct shot *t)
 {
@@ -264,6 +282,10 @@ static void aim_at_host(struct shot *t)
         else
             n++;
     }
+    if (n > 0 && refused > 0)
+        miss(t, e.msg);
+    else if (n > 0 && t->lookup_failed)
+        miss(t, "some of its addresses could not be looked up");
     if (n > 0)
         aim_at(t, t->found, n);
     else if (refused > 0)
