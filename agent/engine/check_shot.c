@@ -249,21 +249,12 @@ static void aim_at(struct shot *t, const struct addr *targets, size_t n)
 /* --- hosts
  * -------------------------------------------------------------------- */
 
-static void no_target(struct shot *t, bool fails, const char *why)
-{
-    char note[200];
-
-    (void)snprintf(note, sizeof note, "%s: %.100s", t->check->host, why);
-    end_without_probe(t, fails, note);
-}
-
 /* What was not tried may answer: without it nothing is down. */
 static void miss(struct shot *t, const char *why)
 {
     t->local = 1;
     t->partly = true;
-    (void)snprintf(t->note, sizeof t->note, "%.90s: %.100s", t->check->host,
-                   why);
+    (void)snprintf(t->note, sizeof t->note, "%.190s", why);
 }
 
 /* Every address of the host under the agent's limits. */
@@ -276,8 +267,7 @@ static void aim_at_host(struct shot *t)
     for (size_t i = 0; i < t->nfound; i++) {
         t->found[n] = t->found[i];
         t->found[n].port = t->check->spec->port;
-        if (limits != NULL &&
-            probe_allowed(limits, &t->found[n], t->check->host, &e) != 0)
+        if (limits != NULL && probe_allowed(limits, &t->found[n], "", &e) != 0)
             refused++;
         else
             n++;
@@ -289,11 +279,11 @@ static void aim_at_host(struct shot *t)
     if (n > 0)
         aim_at(t, t->found, n);
     else if (refused > 0)
-        no_target(t, false, e.msg);
+        end_without_probe(t, false, e.msg);
     else if (t->lookup_failed)
-        no_target(t, false, "its addresses could not be looked up");
+        end_without_probe(t, false, "its addresses could not be looked up");
     else
-        no_target(t, true, "no such name, or no address");
+        end_without_probe(t, true, "no such name, or no address");
 }
 
 static void on_addresses(void *arg, const struct resolver_answer *answer)
@@ -329,7 +319,7 @@ void check_shot(struct check_shots *s, const struct check *c, check_shot_cb *cb,
     if (c->host == NULL) {
         aim_at(t, c->targets, c->ntargets);
     } else if (s->env.resolver == NULL) {
-        no_target(t, false, "no resolver to look it up");
+        end_without_probe(t, false, "no resolver to look it up");
     } else {
         t->lookups = 2;
         resolver_lookup(s->env.resolver, c->host, MESSAGE_A, false,

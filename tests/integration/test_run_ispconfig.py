@@ -8,7 +8,7 @@ import pytest
 
 from ispconfig.scene import (AGENT, WWW, back, down, machine, out, scene,
                              up)
-from service import FAST, Service, first_look, over
+from service import FAST, Service, over
 
 # pytest finds fixtures by their names here.
 assert machine and scene
@@ -25,18 +25,15 @@ def fast(scene):
         {"debounce": "0s", "defaults": FAST}))
     for row in (scene.spec_row, scene.apex):
         scene.isp.set_rr(row, ttl=TTL_S)
-    scene.serve()
+    scene.settle()
     scene.isp.clear_calls()
     return scene
 
 
 @contextlib.contextmanager
-def service(scene, again=False):
-    """`run`, after its first look, or again with a state; it must end well and
-    never tell the password."""
+def service(scene):
+    """`run`; it must end well and never tell the password."""
     with Service(scene) as s:
-        if not again:
-            first_look(s)
         yield s
         if s.process.poll() is None:
             assert s.stop() == 0
@@ -116,7 +113,7 @@ def test_an_edit_in_the_panel_is_picked_up(fast):
 # -- answers that are lost -----
 
 
-@pytest.mark.parametrize("how", ["0", "95%"])
+@pytest.mark.parametrize("how", ["95%"])
 def test_a_lost_answer_is_read_back(fast, how):
     with service(fast) as s:
         fast.isp.set_variant("cut", how, method="dns_a_update", skip=1)
@@ -133,10 +130,12 @@ def test_a_lost_answer_is_read_back(fast, how):
 def test_a_lost_answer_that_cannot_be_read_back(fast):
     """What is not known is made sure of as soon as the panel answers."""
     with service(fast) as s:
+        s.until("read", lambda: "dns_a_get" in fast.isp.methods())
+        s.until("its end", over(0.7))
         fast.isp.set_variant("cut", "0", method="dns_a_update", skip=1)
         fast.isp.set_variant("empty500", method="dns_a_get", skip=5)
         fast.a.close()
-        s.wait("whether it happened is read back")
+        s.wait("could not be withdrawn")
         assert any(x.startswith(
             f"{AGENT}{WWW} ({fast.a.addr}) could not be withdrawn")
             for x in s.err)
@@ -152,11 +151,11 @@ def test_a_lost_answer_that_cannot_be_read_back(fast):
 # -- a panel that is away -----
 
 
-@pytest.mark.parametrize("how", ["refuse", "hang", "empty500"])
+@pytest.mark.parametrize("how", ["hang", "empty500"])
 def test_a_panel_that_is_away_for_a_while(fast, how):
     """Checks go on and are told; the write comes when the panel is back."""
     pin = f'  pin-sha256 = "{fast.isp.pin}"'
-    fast.configure(trust=f'{pin}\n  timeout = 2')
+    fast.configure(trust=f'{pin}\n  timeout = 1')
     with service(fast) as s:
         if how == "empty500":
             fast.isp.set_variant(how)
@@ -212,7 +211,7 @@ def test_a_restart_while_written_is_not_yet_seen(fast):
         fast.a.close()
         s.wait(out(fast.a))
     writes = len(fast.writes())
-    with service(fast, again=True) as s:
+    with service(fast) as s:
         s.until("a while", over(1))
         assert (s.out, s.err) == ([], [])
         assert len(fast.writes()) == writes
@@ -232,7 +231,7 @@ def test_an_end_in_the_middle_of_a_write(fast):
         assert out(fast.a) in s.out
     assert fast.active() == "NY"
     assert fast.isp.methods()[-1] == "logout"
-    with service(fast, again=True) as s:
+    with service(fast) as s:
         s.until("a while", over(1))
         assert (s.out, s.err) == ([], [])
 
@@ -248,7 +247,7 @@ def test_a_sudden_end_in_the_middle_of_a_write(fast):
         s.process.kill()
         s.process.wait(10)
     fast.isp.clear_variants()
-    with service(fast, again=True) as s:
+    with service(fast) as s:
         s.until("row off", is_off(fast))
         s.until("a while", over(4))
         assert not any("somebody else" in x for x in s.out + s.err)
