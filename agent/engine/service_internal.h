@@ -132,6 +132,7 @@ struct service_anchors {
     int64_t started_ms, next_ms;
     int64_t back_ms;      /* an anchor answers again since (clock_mono_ms) */
     int64_t back_boot_ms; /* the same by state_now_ms */
+    char note[PROBE_NOTE_SIZE]; /* why one could not be asked; "" */
 };
 
 struct service {
