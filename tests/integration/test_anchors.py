@@ -40,8 +40,6 @@ def test_once(watched):
     assert got.returncode == 1 and got.stdout == ""
     assert got.stderr == (f"dnsfailover: {NO_ANCHOR}: the agent may be cut "
                           "off and changes nothing\n")
-    got = w.once()  # told once
-    assert (got.returncode, got.stdout, got.stderr) == (1, "", "")
     assert sorted(w.values("www")) == [one.addr, two.addr]
     answer_again(net)
     got = w.once()
@@ -67,7 +65,7 @@ def test_run(watched):
         assert s.stop() == 0
 
 
-@pytest.mark.parametrize("dead", [PING, TCP])
+@pytest.mark.parametrize("dead", [TCP])
 def test_one_that_answers_is_enough(watched, dead):
     w, one, two, net = watched
     at = dead.split(":")[0]

@@ -11,7 +11,7 @@ assert fast and build and target
 
 # Zone files of BIND and NSD are in test_run.py.
 WAYS = [(servers.Knot, "provider"), (servers.Knot, "axfr"),
-        (servers.Bind, "axfr"), (servers.Nsd, "axfr")]
+        (servers.Bind, "axfr")]
 
 
 @pytest.fixture(params=WAYS, ids=lambda w: f"{w[0].__name__}-{w[1]}")
