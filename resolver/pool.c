@@ -368,13 +368,21 @@ static void give_up_waiting(const struct query *q)
     }
 }
 
+/* More does not fit, even over TCP. Some addresses of a name are of use; a
+ * part of its texts, or of a zone's servers, would be taken for the whole. */
+static bool is_enough(const struct query *q, const struct message *m)
+{
+    return (q->type == MESSAGE_A || q->type == MESSAGE_AAAA) &&
+           message_count(m, NULL, q->type) > 0;
+}
+
 /* What is wrong with an answer that came, or NULL. */
 static const char *fault_of(const struct query *q, const struct message *m,
                             const struct err *e)
 {
     if (m == NULL)
         return e->msg;
-    if (message_is_tc(m))
+    if (message_is_tc(m) && !is_enough(q, m))
         return "a truncated answer over TCP";
     return message_answers(m, q->name, q->type)
                ? NULL

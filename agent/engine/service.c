@@ -254,7 +254,8 @@ static void sweep_once(struct service *svc)
         return;
     DL_FOREACH2(svc->zones, z, next_zone)
     {
-        if (z->failed_ms == 0 && (z->now == NULL || z->now->rz->live == NULL))
+        if (z->failed_ms == 0 &&
+            (z->now == NULL || z->now->rz->live == NULL || z->unseen))
             return;
     }
     svc->swept = true;

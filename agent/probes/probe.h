@@ -209,7 +209,7 @@ struct probe_limits {
 };
 /* Whether target may be probed: public, or in a block of the list. A form
  * that carries an IPv4 address is allowed by the block of either.
- * in: where — "_failover.www.example.org /records/0/data"
+ * in: where — "_failover.www.example.org /records/0/data"; may be ""
  * returns 0, or -1 with e set (ERR_LIMIT): `WHERE: 10.0.1.1 is private; to
  * allow it add "10.0.1.1/32" to allow-targets in agent`. */
 MUST_CHECK int probe_allowed(const struct probe_limits *l,
