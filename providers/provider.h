@@ -22,6 +22,7 @@
  *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
  *   read back before it says anything else. */
 
+struct tsig_key;
 struct provider; /* an instance: one account or one set of files */
 
 struct provider_caps {
@@ -187,6 +188,8 @@ struct provider_ops {
      * where a provider cannot. */
     void (*write_spec)(struct provider *p, const struct spec_write *w,
                        provider_written_cb *cb, void *arg);
+    /* The key that signs zone transfers; borrowed. NULL where it has none. */
+    const struct tsig_key *(*transfer_key)(const struct provider *p);
 };
 
 /* First member of every instance. */

@@ -109,11 +109,14 @@ void resolver_find_txt(struct resolver *r, const struct addr *servers,
                        void *arg);
 
 /* The owners of a zone's _failover TXT records, by zone transfer (AXFR over
- * TCP, no TSIG yet) from the first of servers that grants it.
+ * TCP) from the first of servers that grants it. key: signs the request, and
+ * then every message of the answer must verify; borrowed until cb; NULL: no
+ * signatures.
  * owners: canonical, without _failover, sorted, no doubles; names below
  * another zone cut (NS inside the zone) are left out. At most 100,000 owners,
  * 256 MiB of messages and a minute; only names are kept in memory.
  * source: RFC 5936 */
+struct tsig_key;
 struct resolver_owners {
     struct err err; /* ERR_NONE, ERR_RETRY, ERR_AUTH (REFUSED), ERR_LIMIT */
     const char *const *owners;
@@ -123,6 +126,7 @@ struct resolver_owners {
 typedef void resolver_owners_cb(void *arg, const struct resolver_owners *o);
 void resolver_axfr_owners(struct resolver *r, const struct addr *servers,
                           size_t nservers, const char *zone,
-                          resolver_owners_cb *cb, void *arg);
+                          const struct tsig_key *key, resolver_owners_cb *cb,
+                          void *arg);
 
 #endif
