@@ -184,6 +184,7 @@ void exchange_send(struct exchange *x, const uint8_t *query, size_t len)
     buf_add(&x->out, query, len);
     if (!x->connected || x->reading)
         return;
+    arm(x);
     x->start_error = flush(x);
     if (x->start_error != 0) /* said later, like everything else */
         (void)uv_timer_start(&x->timer, on_timer, 0, 0);

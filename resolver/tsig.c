@@ -145,7 +145,7 @@ void tsig_digest_add_timers(struct tsig_digest *d, uint64_t time_s,
     add16(d, fudge_s);
 }
 
-/* A canonical name on the wire. */
+/* A canonical name on the wire; its final dot may be missing. */
 static void put_name(struct buf *b, const char *name)
 {
     while (*name != '\0' && *name != '.') {
@@ -153,7 +153,8 @@ static void put_name(struct buf *b, const char *name)
 
         buf_char(b, (char)n);
         buf_add(b, name, n);
-        name += n + 1;
+        name += n;
+        name += *name == '.';
     }
     buf_char(b, '\0');
 }

@@ -73,7 +73,9 @@ static int first_line(const char *path, char *text, size_t len, struct err *e)
     return 0;
 }
 
-static int read_open(const char *path, int fd, char *text, struct err *e)
+/* out: text — SECRET_MAX bytes with its NUL; *len */
+static int read_open(const char *path, int fd, char *text, size_t *out_len,
+                     struct err *e)
 {
     size_t len = 0;
 
@@ -91,32 +93,52 @@ static int read_open(const char *path, int fd, char *text, struct err *e)
         len += (size_t)n;
     }
     text[len] = '\0';
-    return first_line(path, text, len, e);
+    *out_len = len;
+    return 0;
 }
 
-static int read_secret(const char *path, char **secret, struct err *e)
+/* whole: as many lines as it has, without a NUL */
+static int whole_text(const char *path, const char *text, size_t len,
+                      struct err *e)
 {
+    if (len == SECRET_MAX - 1)
+        return err_set(e, ERR_AUTH, "%s: is longer than %d bytes", path,
+                       SECRET_MAX - 2);
+    if (strlen(text) != len)
+        return err_set(e, ERR_AUTH, "%s: holds a NUL byte", path);
+    return 0;
+}
+
+static int read_secret(const char *path, bool whole, char **secret,
+                       struct err *e)
+{
+    size_t len = 0;
+
     char text[SECRET_MAX];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
 
     if (fd < 0)
         return err_set(e, ERR_AUTH, "%s: %s", path, strerror(errno));
-    rc = read_open(path, fd, text, e);
+    rc = read_open(path, fd, text, &len, e);
     (void)close(fd);
+    if (rc == 0)
+        rc = whole ? whole_text(path, text, len, e)
+                   : first_line(path, text, len, e);
     if (rc == 0)
         *secret = mem_strdup(text);
     explicit_bzero(text, sizeof text);
     return rc;
 }
 
-static int secret_from_file(const char *value, char **secret, struct err *e)
+static int secret_from_file(const char *value, bool whole, char **secret,
+                            struct err *e)
 {
     char *path = NULL;
     int rc;
 
     if (find_path(value, &path, e) != 0)
         return -1;
-    rc = read_secret(path, secret, e);
+    rc = read_secret(path, whole, secret, e);
     free(path);
     return rc;
 }
@@ -129,7 +151,7 @@ int config_secret_get(const struct config_provider *p, const char *name,
 
     *secret = NULL;
     if (file != NULL) {
-        int rc = secret_from_file(file, secret, e);
+        int rc = secret_from_file(file, false, secret, e);
 
         if (rc != 0)
             (void)err_wrap(e, "provider %s: %s", p->name, option);
@@ -147,6 +169,12 @@ int config_secret_get(const struct config_provider *p, const char *name,
         e, ERR_NOTFOUND, "provider %s: no %s; accepted: %s-file, %s%s%s",
         p->name, name, name, name, env != NULL ? ", or the environment's " : "",
         env != NULL ? env : "");
+}
+
+int config_secret_file_get(const char *value, char **text, struct err *e)
+{
+    *text = NULL;
+    return secret_from_file(value, true, text, e);
 }
 
 void config_secret_free(char *secret)
