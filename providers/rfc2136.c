@@ -294,8 +294,7 @@ static void rfc2136_list_specs(struct provider *base, const char *zone,
 const struct provider_ops provider_rfc2136 = {
     .type = "rfc2136",
     .fields = fields,
-    .caps = {
-             .per_set = true,
+    .caps = {.per_set = true,
              .conditional = true,
              .lists_specs = true,
              .creates_missing = true,

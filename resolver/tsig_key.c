@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +52,11 @@ static bool starts(const struct reader *r, const char *s)
     return (size_t)(r->end - r->at) >= n && memcmp(r->at, s, n) == 0;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 static void step(struct reader *r)
 {
     if (*r->at == '\n')
@@ -64,7 +68,7 @@ static void step(struct reader *r)
 static int skip(struct reader *r)
 {
     while (r->at < r->end) {
-        if (isspace((unsigned char)*r->at)) {
+        if (is_blank(*r->at)) {
             step(r);
         } else if (*r->at == '#' || starts(r, "//")) {
             while (r->at < r->end && *r->at != '\n')
@@ -127,9 +131,8 @@ static int next(struct reader *r)
     if (r->quoted && read_quoted(r) != 0)
         return -1;
     while (!r->quoted && r->at < r->end && *r->at != '\0' &&
-           !isspace((unsigned char)*r->at) &&
-           strchr("{};\"#", *r->at) == NULL && !starts(r, "/*") &&
-           !starts(r, "//"))
+           !is_blank(*r->at) && strchr("{};\"#", *r->at) == NULL &&
+           !starts(r, "/*") && !starts(r, "//"))
         add_byte(r);
     if (r->nword > WORD_MAX)
         return fail(r, ERR_INPUT, "a word of more than 2048 bytes");

@@ -112,9 +112,9 @@ static void skip_record(struct place *p)
 static int take_tsig(struct place *p, struct tsig_record *r)
 {
     uint16_t type = take16(p), class = take16(p);
+    uint32_t ttl = take_number(p, 4);
     size_t rdata, end;
 
-    (void)take(p, 4);
     rdata = take16(p);
     end = p->at + rdata;
     if (p->bad || type != TYPE_TSIG)
@@ -130,7 +130,8 @@ static int take_tsig(struct place *p, struct tsig_record *r)
     r->other_len = take16(p);
     r->other = take(p, r->other_len);
     /* The last record, and nothing behind it. */
-    if (p->bad || p->at != end || end != p->len || class != CLASS_ANY)
+    if (p->bad || p->at != end || end != p->len || class != CLASS_ANY ||
+        ttl != 0)
         return -1;
     return 1;
 }
