@@ -55,8 +55,9 @@ struct rfc2136_answer {
     struct message *m; /* borrowed; NULL: see err */
     bool is_signed;    /* the request was; tsig: what that means for m */
     struct tsig_check tsig;
-    struct err err; /* ERR_RETRY, ERR_LOCAL: the server has not read it;
-                       ERR_UNKNOWN: it may have */
+    struct err err;  /* ERR_RETRY, ERR_LOCAL: the server has not read it;
+                        ERR_UNKNOWN: it may have */
+    bool is_garbled; /* an answer came that is none */
 };
 typedef void rfc2136_answer_cb(void *arg, const struct rfc2136_answer *a);
 

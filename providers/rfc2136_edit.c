@@ -11,7 +11,7 @@
 #define NAMES_MAX 500u      /* in one message */
 #define MESSAGES_AT_ONCE 8u /* without their answers */
 #define TRIES_MAX 5         /* against somebody else's changes */
-#define REFUSALS_MAX 8u     /* of single names, while none was accepted */
+#define REFUSALS_MAX 64u    /* messages, while none was accepted */
 
 /* The sets of one message. */
 struct parcel {
@@ -176,16 +176,14 @@ static void take_refused(struct editing *d, const struct parcel *c,
         s->state = RFC2136_SET_SEND;
     else
         s->state = RFC2136_SET_CHECK;
-    if (c->nnames == 1 && !d->accepted && d->refusals >= REFUSALS_MAX &&
-        d->stop.code == ERR_NONE)
+    if (!d->accepted && d->refusals >= REFUSALS_MAX && d->stop.code == ERR_NONE)
         d->stop = s->why;
 }
 
 static void take_answer(struct editing *d, const struct parcel *c,
                         enum rfc2136_verdict v, const struct err *e)
 {
-    if (v == RFC2136_REFUSED && c->nnames == 1)
-        d->refusals++;
+    d->refusals += v == RFC2136_REFUSED;
     d->accepted = d->accepted || v == RFC2136_DONE;
     for (size_t k = 0; k < c->n; k++) {
         struct rfc2136_edit_set *s = &d->o.sets[c->sets[k]];

@@ -86,7 +86,8 @@ static struct pending *find(struct rfc2136_talk *t, const uint8_t *wire,
 
 /* The connection is gone: what waited on it ends. What a callback sends
  * meanwhile goes over another one. */
-static void end_all(struct rfc2136_talk *t, const struct err *e)
+static void end_all(struct rfc2136_talk *t, const struct err *e,
+                    bool is_garbled)
 {
     uint16_t ids[RFC2136_IN_FLIGHT];
     size_t n = 0;
@@ -99,7 +100,7 @@ static void end_all(struct rfc2136_talk *t, const struct err *e)
             ids[n++] = w->id;
     }
     for (size_t i = 0; i < n && !t->over; i++) {
-        struct rfc2136_answer a = {.err = *e};
+        struct rfc2136_answer a = {.err = *e, .is_garbled = is_garbled};
 
         give(t, &t->ring[ids[i] % RFC2136_IN_FLIGHT], &a);
     }
@@ -115,7 +116,7 @@ static void on_fail(void *arg, const struct err *e)
     else if (why.code != ERR_LOCAL)
         why.code = ERR_RETRY;
     t->exchange = NULL;
-    end_all(t, &why);
+    end_all(t, &why, false);
     if (t->over)
         rfc2136_talk_free(t);
 }
@@ -139,7 +140,7 @@ static bool on_message(void *arg, const uint8_t *wire, size_t len)
 
     if (w == NULL) {
         t->exchange = NULL;
-        end_all(t, &e);
+        end_all(t, &e, true);
         if (t->over)
             rfc2136_talk_free(t);
         return false;
@@ -150,6 +151,7 @@ static bool on_message(void *arg, const uint8_t *wire, size_t len)
     if (message_decode(wire, len, &a.m, &a.err) != 0) {
         (void)err_wrap(&a.err, "%s sent", t->p->who);
         a.err.code = ERR_UNKNOWN;
+        a.is_garbled = true;
     }
     give(t, w, &a);
     message_free(a.m);

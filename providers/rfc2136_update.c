@@ -249,6 +249,8 @@ enum rfc2136_verdict rfc2136_update_judge(const struct rfc2136 *p,
     if (a->m == NULL) {
         *e = a->err;
         (void)err_wrap(e, "update of %s", zone);
+        if (a->is_garbled)
+            return RFC2136_DISBELIEVED;
         return a->err.code == ERR_UNKNOWN ? RFC2136_LOST : RFC2136_FAILED;
     }
     if (!message_is_response(a->m, 5)) {

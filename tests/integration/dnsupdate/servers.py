@@ -29,7 +29,7 @@ import servers
 from contract import dnsdata
 from net import free_port, wait_until
 
-SETS_AT_ONCE = 400
+BYTES_AT_ONCE = 30000
 ZONE_TEXT = """\
 $TTL 3600
 @ SOA ns1 hostmaster 1000 3600 600 604800 60
@@ -95,10 +95,12 @@ class Dynamic:
         for r in records:
             data = dnsdata.strings(r.data) if r.type == "TXT" else r.data
             steps.append(("add", r.name + ".", r.ttl, r.type, data))
-        for i in range(0, len(steps), SETS_AT_ONCE):
-            u = self.new_update()
-            for how, *what in steps[i:i + SETS_AT_ONCE]:
+        while steps:
+            u, size = self.new_update(), 0
+            while steps and size < BYTES_AT_ONCE:
+                how, *what = steps.pop(0)
                 getattr(u, how)(*what)
+                size += 40 + sum(len(str(w)) for w in what)
             self.send(u)
 
     def zone_serial(self):
