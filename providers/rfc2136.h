@@ -209,6 +209,7 @@ struct rfc2136_edit_set {
     struct err why;               /* what it said */
     size_t group_max;             /* names in one message */
     int tries;
+    int looks; /* in vain, after it was accepted */
     struct change_result result;
 };
 
@@ -239,8 +240,11 @@ struct rfc2136_edit_order {
 /* All in o is borrowed until done, which runs once, later. */
 void rfc2136_edit(struct rfc2136 *p, const struct rfc2136_edit_order *o);
 
+#define RFC2136_LOOKS_MAX 20 /* for what was accepted, one after another */
+
 /* (rfc2136_outcome.c) After now was read: works out want, and whether that
- * ends it or is to be sent. */
+ * ends it, is to be sent, or (looks counted) to be looked at again: a server
+ * that signs shows a change when it is signed. */
 void rfc2136_settle(const struct rfc2136_edit_order *o, size_t i,
                     const struct rfc2136_soa *soa);
 

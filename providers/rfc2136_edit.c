@@ -10,6 +10,7 @@
 
 #define NAMES_MAX 500u      /* in one message */
 #define MESSAGES_AT_ONCE 8u /* without their answers */
+#define PAUSE_MS 100        /* before another look */
 #define TRIES_MAX 5         /* against somebody else's changes */
 #define REFUSALS_MAX 64u    /* messages, while none was accepted */
 
@@ -30,6 +31,7 @@ struct editing {
     size_t nparcels, parcels_cap, next, answered;
     size_t refusals;
     bool accepted;
+    bool paused;     /* before what is read now */
     struct err stop; /* ERR_NONE, or why nothing more is sent */
     bool has_soa;
     struct rfc2136_soa soa;
@@ -105,6 +107,7 @@ static void on_read(void *arg, const struct rfc2136_read_result *r)
 {
     struct editing *d = arg;
 
+    d->paused = false;
     d->has_soa = r->err.code == ERR_NONE;
     d->soa = r->soa;
     for (size_t k = 0; k < d->nreads; k++) {
@@ -336,9 +339,34 @@ static void send_more(struct editing *d)
 
 /* ---- the order of things ------------------------------------------------- */
 
+static void resume(void *arg)
+{
+    struct editing *d = arg;
+
+    d->timer = NULL;
+    d->paused = true;
+    step(d);
+}
+
+/* returns whether something is to be looked at once more, later */
+static bool wait_first(struct editing *d)
+{
+    if (d->paused)
+        return false;
+    for (size_t i = 0; i < d->o.n; i++) {
+        const struct rfc2136_edit_set *s = &d->o.sets[i];
+
+        if (s->state != RFC2136_SET_CHECK || s->looks == 0)
+            continue;
+        d->timer = loop_timer_start(d->p->env.loop, PAUSE_MS, resume, d);
+        return true;
+    }
+    return false;
+}
+
 static void step(struct editing *d)
 {
-    if (read_sets(d))
+    if (wait_first(d) || read_sets(d))
         return;
     if (d->stop.code == ERR_NONE) {
         fill_parcels(d);

@@ -39,7 +39,8 @@ static void end_checked(struct rfc2136_edit_set *s)
 {
     switch (s->verdict) {
     case RFC2136_DONE:
-        end_ignored(s);
+        if (s->now.cname != NULL || ++s->looks > RFC2136_LOOKS_MAX)
+            end_ignored(s);
         break;
     case RFC2136_LOST:
     case RFC2136_DISBELIEVED:

@@ -1,4 +1,4 @@
-"""A relay for DNS over TCP that knows messages, and can misbehave.
+"""A relay for DNS that knows messages, and can misbehave over TCP.
 
     with Relay(server) as r:          # r.addr, r.port, r.server
         r.on_answer = lose            # called for each answer
@@ -46,12 +46,17 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self._listener.settimeout(0.1)
         self.addr, self.port = self._listener.getsockname()
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind((self.addr, self.port))
+        self._udp.settimeout(0.1)
         self._begin(self._accept)
+        self._begin(self._serve_udp)
         return self
 
     def __exit__(self, *_):
         self._stop.set()
         self._listener.close()
+        self._udp.close()
         for thread in self._threads:
             thread.join(5)
 
@@ -74,6 +79,18 @@ class Relay:
                 return
             self.connections += 1
             self._begin(self._serve, client)
+
+    def _serve_udp(self):
+        """Datagrams pass as they are."""
+        while not self._stop.is_set():
+            try:
+                wire, client = self._udp.recvfrom(65535)
+                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                    s.settimeout(CONNECT_S)
+                    s.sendto(wire, (self.upstream.addr, self.upstream.port))
+                    self._udp.sendto(s.recv(65535), client)
+            except OSError:
+                continue  # nothing came, or it is over
 
     def _serve(self, client):
         try:
