@@ -22,13 +22,17 @@
  *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
  *   read back before it says anything else. */
 
+struct tsig_key;
 struct provider; /* an instance: one account or one set of files */
 
 struct provider_caps {
     bool in_place_disable; /* a withdrawn value stays, switched off */
     bool atomic;           /* a change set is applied as a whole or not */
-    bool local;            /* reading costs nothing: read in every round */
-    bool needs_reload;     /* a served serial is awaited in apply */
+    bool per_set;      /* whole sets are written: without `conditional`, what
+                          another writes at the same moment may be lost */
+    bool conditional;  /* a write fails when what was read has changed */
+    bool local;        /* reading costs nothing: read in every round */
+    bool needs_reload; /* a served serial is awaited in apply */
     bool lists_zones, lists_specs;
     bool creates_missing; /* adds a value it does not hold without `create` */
     uint32_t min_ttl_s;
@@ -184,6 +188,8 @@ struct provider_ops {
      * where a provider cannot. */
     void (*write_spec)(struct provider *p, const struct spec_write *w,
                        provider_written_cb *cb, void *arg);
+    /* The key that signs zone transfers; borrowed. NULL where it has none. */
+    const struct tsig_key *(*transfer_key)(const struct provider *p);
 };
 
 /* First member of every instance. */
@@ -193,6 +199,7 @@ struct provider {
 
 extern const struct provider_ops provider_zonefile;
 extern const struct provider_ops provider_ispconfig;
+extern const struct provider_ops provider_rfc2136;
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];

@@ -251,6 +251,14 @@ static void ask_ns(struct round_zone *z)
     }
 }
 
+/* Of a provider that has one: transfers are signed then. */
+static const struct tsig_key *transfer_key(const struct round_zone *z)
+{
+    if (z->provider->ops->transfer_key == NULL)
+        return NULL;
+    return z->provider->ops->transfer_key(z->provider);
+}
+
 static void discover_zone(struct round_zone *z)
 {
     struct round *r = z->round;
@@ -266,7 +274,7 @@ static void discover_zone(struct round_zone *z)
     } else if (z->cfg->discover == DISCOVER_AXFR) {
         round_begin(r);
         resolver_axfr_owners(r->resolver, z->servers, z->nservers, z->name,
-                             on_axfr, z);
+                             transfer_key(z), on_axfr, z);
     } else if (z->provider->ops->list_specs == NULL) {
         round_problem(r, z->name, "discover",
                       "%s provider %s cannot list specs; set discover = axfr "

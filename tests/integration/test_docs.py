@@ -92,7 +92,7 @@ def parse(agent, directory, text):
 
 def test_configurations(root, agent, tmp_path):
     readme, manual, example, every = configurations(root)
-    assert len(readme) == 2 and len(manual) == 3
+    assert len(readme) == 3 and len(manual) == 3
     assert "provider panel" in example and "provider panel" in every
     for i, text in enumerate(readme + manual + [example, every]):
         directory = tmp_path / str(i)
@@ -128,8 +128,9 @@ def test_options(root, agent, tmp_path):
         knows = accepted(agent, tmp_path, f"{section} {title} {{ no = 1 }}")
         has = documented(text, f".Sh {section.upper()}", end)
         assert has == knows - later, section
-    for kind, end in (("zonefile", ".Ss ispconfig"), ("ispconfig", ".Sh ZONE")):
-        wrong = {"zonefile": "url", "ispconfig": "file"}[kind]
+    for kind, end in (("zonefile", ".Ss ispconfig"),
+                      ("ispconfig", ".Ss rfc2136"), ("rfc2136", ".Sh ZONE")):
+        wrong = {"zonefile": "url"}.get(kind, "file")
         knows = accepted(agent, tmp_path,
                          f"provider a {{ type = {kind} {wrong} = x }}")
         has = documented(text, f".Ss {kind}", end)
