@@ -2,6 +2,7 @@
 helper that does for it what the configuration names. As root, with real name
 servers."""
 
+import json
 import os
 import pathlib
 import re
@@ -408,7 +409,8 @@ def test_secrets_and_certificates_come_from_the_helper(machine, agent,  # noqa
     ca = private / "ca.pem"
     ca.write_text(pathlib.Path(machine.isp.ca_file).read_text())
     with Scene(machine, agent, short_dir) as w:
-        a, b = w.pair()
+        a, b = w.pair(text=lambda t: json.dumps(
+            {"rows": json.loads(t), "defaults": FAST}))
         w.serve()
         w.configure(agent='  user = "nobody"', trust=f'  ca-file = "{ca}"',
                     url=w.isp.url.replace("127.0.0.1", "localhost"))
