@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -122,6 +123,26 @@ def test_without_a_user_it_says_that_it_is_root(fast):
         s.shows("www", two)
         assert s.stop() == 0
     assert len(s.err) == 1
+
+
+def test_the_user_dnsfailover_is_the_default(fast):
+    """Where there is one: here in the service's own view of /etc/passwd."""
+    w, one, two = fast()
+    w.configure(user="")
+    users = w.dir / "passwd"
+    users.write_text(pathlib.Path("/etc/passwd").read_text()
+                     + "dnsfailover:x:64999:64999::/:/usr/sbin/nologin\n")
+    users.chmod(0o644)
+    view = ["unshare", "--mount", "sh", "-c",
+            f'mount --bind {users} /etc/passwd && exec "$@"', "sh"]
+    if subprocess.run([*view, "true"], capture_output=True).returncode:
+        pytest.skip("no mount namespaces here")
+    with Service(w, wrap=view) as s:
+        first_look(s)
+        assert status(s.process.pid)["Uid"].split() == ["64999"] * 4
+        assert whose(w.state)[0] == 64999
+        assert s.stop() == 0
+    assert s.err == []
 
 
 def test_somebody_else_starts_it(fast, agent):
