@@ -378,6 +378,8 @@ static int enter_sandbox(struct service *svc, const struct config *cfg,
                          struct err *e)
 {
     const struct sandbox_user *u = svc->o->user;
+    char *dir;
+    int rc;
 
     if (u == NULL)
         return 0;
@@ -385,7 +387,10 @@ static int enter_sandbox(struct service *svc, const struct config *cfg,
     if (u->becomes &&
         state_owner_give(cfg->state, u->uid, u->gid, u->name, e) != 0)
         return -1;
-    if (sandbox_enter(u, e) != 0 ||
+    dir = state_owner_directory(cfg->state);
+    rc = sandbox_enter(u, dir, e);
+    free(dir);
+    if (rc != 0 ||
         (u->becomes && state_owner_check(cfg->state, u->name, e) != 0))
         return -1;
     helper_attach(svc->o->helper, svc->loop, on_helper_lost, svc);
