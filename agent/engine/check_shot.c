@@ -7,14 +7,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/engine/gate.h"
 
 #define ADDRESSES_MAX 40 /* of a host; more are left out */
-
-struct gate { /* one target address, and when it may be probed again */
-    uint8_t key[17];
-    int64_t next_ms;
-    UT_hash_handle hh;
-};
 
 struct shot;
 
@@ -45,7 +40,7 @@ struct shot {
 
 struct check_shots {
     struct check_run_env env;
-    struct gate *gates;
+    struct gates *gates;
     struct shot *out;
 };
 
@@ -54,6 +49,7 @@ struct check_shots *check_shots_new(const struct check_run_env *env)
     struct check_shots *s = mem_alloc(sizeof *s);
 
     s->env = *env;
+    s->gates = gates_new();
     return s;
 }
 
@@ -69,8 +65,6 @@ static void shot_free(struct shot *t)
 
 void check_shots_free(struct check_shots *s)
 {
-    struct gate *g, *gn;
-
     if (s == NULL)
         return;
     while (s->out != NULL) {
@@ -79,11 +73,7 @@ void check_shots_free(struct check_shots *s)
         DL_DELETE(s->out, t);
         shot_free(t);
     }
-    HASH_ITER(hh, s->gates, g, gn)
-    {
-        HASH_DEL(s->gates, g);
-        free(g);
-    }
+    gates_free(s->gates);
     free(s);
 }
 
@@ -133,22 +123,6 @@ static void on_probe(void *arg, const struct probe_result *r)
 
 /* --- aiming ------------------------------------------------------------------
  */
-
-static struct gate *gate_get(struct check_shots *s, const struct addr *a)
-{
-    struct gate *g = NULL;
-    uint8_t key[17] = {a->family};
-
-    memcpy(key + 1, a->bytes, 16);
-    HASH_FIND(hh, s->gates, key, sizeof key, g);
-    if (g == NULL) {
-        g = mem_alloc(sizeof *g);
-        memcpy(g->key, key, sizeof key);
-        g->next_ms = INT64_MIN;
-        HASH_ADD(hh, s->gates, key, sizeof g->key, g);
-    }
-    return g;
-}
 
 static void fire(void *arg)
 {
@@ -225,10 +199,9 @@ static void aim_at(struct shot *t, const struct addr *targets, size_t n)
     t->waiting = n;
     for (size_t i = 0; i < n; i++) {
         struct aim *a = &t->aims[i];
-        struct gate *g = gate_get(t->owner, &targets[i]);
-        int64_t at_ms = g->next_ms > now_ms ? g->next_ms : now_ms;
+        int64_t at_ms =
+            gates_take(t->owner->gates, &targets[i], now_ms, CHECK_RUN_GAP_MS);
 
-        g->next_ms = at_ms + CHECK_RUN_GAP_MS;
         if (at_ms > now_ms)
             a->timer =
                 loop_timer_start(t->owner->env.loop, at_ms - now_ms, fire, a);

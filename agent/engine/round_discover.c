@@ -17,7 +17,7 @@ static int by_name(const void *pa, const void *pb)
 /* owners is kept sorted by plain text; additions are few or come sorted. */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name)
 {
-    struct arena *a = z->round->arena;
+    struct arena *a = round_reading(z->round);
     struct round_owner key = {.name = name}, *k = &key, *o, **found;
 
     found = z->nowners == 0 ? NULL
@@ -73,8 +73,9 @@ static bool same_txts(const struct round_owner *o, struct message *m)
 static void distrust(struct round_owner *o, const char *why)
 {
     o->outcome = RESOLVER_FAILED;
-    (void)err_set(&o->err, ERR_RETRY,
-                  "trust = ad: %s; the last good spec stays in force", why);
+    o->why =
+        arena_printf(o->zone->round->reading,
+                     "trust = ad: %s; the last good spec stays in force", why);
 }
 
 static void on_validated(void *arg, const struct resolver_answer *answer)
@@ -96,10 +97,11 @@ static void on_txt(void *arg, const struct resolver_txt *t)
     char name[NAME_SIZE + 16];
 
     o->outcome = t->outcome;
-    o->err = t->err;
     o->asked = true;
     if (t->outcome == RESOLVER_FOUND)
-        o->txts = txt_copy(r->arena, t->txts, t->ntxts);
+        o->txts = txt_copy(r->reading, t->txts, t->ntxts);
+    else
+        o->why = arena_strdup(r->reading, t->err.msg);
     o->ttl_s = t->ttl_s;
     o->ntxts = t->outcome == RESOLVER_FOUND ? t->ntxts : 0;
     if (r->cfg->trust_ad && t->outcome != RESOLVER_FAILED) {
@@ -118,7 +120,7 @@ static void ask(struct round_owner *o)
         return;
     o->sent = true;
     o->outcome = RESOLVER_FAILED;
-    (void)err_set(&o->err, ERR_RETRY, "no answer in time");
+    o->why = "no answer in time";
     round_begin(r);
     resolver_find_txt(r->resolver, o->zone->servers, o->zone->nservers, o->name,
                       on_txt, o);
@@ -144,7 +146,7 @@ static void on_axfr(void *arg, const struct resolver_owners *owners)
 static void on_specs(void *arg, const struct provider_specs *specs)
 {
     struct round_zone *z = arg;
-    struct arena *a = z->round->arena;
+    struct arena *a = round_reading(z->round);
 
     if (specs->err.code != ERR_NONE) {
         round_problem(z->round, z->name, "list",
@@ -255,7 +257,7 @@ static void list_apex_names(struct round_zone *z)
         return;
     if (z->apex->outcome != RESOLVER_FOUND && z->apex->row != NULL &&
         z->apex->row->texts != NULL)
-        txts = txt_parse(z->round->arena, z->apex->row->texts, &n);
+        txts = txt_parse(z->round->reading, z->apex->row->texts, &n);
     if (n == 0 || spec_parse(txts, n, &ctx, &apex, &e) != 0)
         return;
     for (size_t i = 0; i < apex->nnames; i++)

@@ -23,13 +23,14 @@ struct round_owner {
     bool sent;        /* its text is asked for in this round */
     bool asked;       /* and an answer came */
     enum resolver_outcome outcome;
-    struct spec_txt *txts; /* FOUND; in the round's arena */
+    struct spec_txt *txts; /* FOUND; in the round's reading arena */
     size_t ntxts;
     uint32_t ttl_s;            /* of the texts */
-    struct err err;            /* of GONE and FAILED */
+    const char *why;           /* of GONE and FAILED; in that arena */
     const char *provider_text; /* as the provider stores it; NULL */
     size_t provider_len;
-    struct spec *spec;      /* in force: new or last good; NULL: none */
+    struct spec *spec;      /* in force: new or last good; NULL: none, or
+                               handed over to the zone */
     struct state_spec *row; /* NULL: never seen */
     struct round_zone *zone;
 };
@@ -48,10 +49,12 @@ struct round_zone {
     size_t nns_names;
     bool failed; /* cannot be worked on in this round */
     bool listed; /* discovery worked: owners is the whole list */
-    struct round_owner **owners; /* by name */
+    struct round_owner **owners; /* by name; none once the world stands */
     size_t nowners, owners_cap;
-    struct round_owner *apex; /* NULL: none */
-    struct world *world;      /* an empty one where the zone has failed */
+    struct round_owner *apex; /* NULL: none, or the world stands */
+    struct spec **specs;      /* in force, when the world stands */
+    size_t nspecs;
+    struct world *world; /* an empty one where the zone has failed */
     struct state_zone *row;
     bool observed;
     struct live *live; /* the service: what is seen and written is counted
@@ -73,6 +76,8 @@ struct round {
     const struct config *cfg;
     const struct round_options *o;
     struct arena *arena;
+    struct arena *reading; /* owners and their texts, until the worlds stand;
+                              NULL: none are read */
     struct loop *loop;
     struct http *http;
     struct resolver *resolver;
@@ -173,6 +178,12 @@ void round_send(struct round_zone *z);
 struct round_looks;
 struct round_looks *round_look(struct round_zone *z, int64_t patience_ms);
 void round_looked(struct round_zone *z, struct round_looks *looks);
+
+/* round_specs.c: the arena of owners and texts */
+struct arena *round_reading(struct round *r) __attribute__((returns_nonnull));
+/* Owners and texts go; specs and world of the zone, too. */
+void round_forget_owners(struct round_zone *z);
+void round_zone_fini(struct round_zone *z);
 
 enum rr_type round_rr_type(enum spec_type t); /* round_plan.c */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name);

@@ -46,8 +46,8 @@ void service_round_init(struct service_gen *gen, struct round *r)
 void service_round_fini(struct round *r)
 {
     free(r->zones);
-    if (r->arena != NULL)
-        arena_free(r->arena);
+    arena_free(r->reading);
+    arena_free(r->arena);
     memset(r, 0, sizeof *r);
 }
 

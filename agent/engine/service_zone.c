@@ -118,12 +118,8 @@ static void epoch_free(struct service_epoch *e)
     struct round_zone *rz = e->rz;
 
     live_free(rz->live);
-    for (size_t k = 0; k < rz->nowners; k++)
-        spec_free(rz->owners[k]->spec);
-    free(rz->owners);
-    world_free(rz->world);
+    round_zone_fini(rz);
     checks_free(e->round.checks);
-    free(e->entries);
     service_round_fini(&e->round);
     service_gen_unref(e->gen);
     free(e);
@@ -270,6 +266,8 @@ static void swap(struct service_zone *z)
     struct service_epoch *e = z->next, *old = z->now;
     const struct spec *apex = e->rz->apex->spec;
 
+    e->debounce_ms = apex != NULL && apex->debounce_ms >= 0 ? apex->debounce_ms
+                                                            : LIVE_DEBOUNCE_MS;
     if (old != NULL)
         world_save(old->rz->world);
     state_zone_unmark(z->svc->state, z->name);
@@ -278,8 +276,6 @@ static void swap(struct service_zone *z)
     service_problem_end(z, SERVICE_PROBLEM_BUILD);
     state_zone_sweep(z->svc->state, z->name);
     e->built = true;
-    e->debounce_ms = apex != NULL && apex->debounce_ms >= 0 ? apex->debounce_ms
-                                                            : LIVE_DEBOUNCE_MS;
     service_probe_add(e);
     z->now = e;
     z->next = NULL;

@@ -29,8 +29,9 @@ struct state;
 struct state_check {
     char *key; /* kind, target, parameters and thresholds: check.h */
     struct health health;
-    char *note; /* last result for people: "tcp:443 refused" */
-    bool used;  /* touched in this run; others are dropped on save */
+    char *note;  /* last result for people: "tcp:443 refused" */
+    bool used;   /* touched in this run; others are dropped on save */
+    void *entry; /* of the service: how it is probed; NULL: not. Not saved */
     UT_hash_handle hh;
 };
 struct state_value {

@@ -42,8 +42,8 @@ static struct judge_leaf leaf(void *arg, size_t check, long place)
     l.never_up = h->state == HEALTH_DOWN && !h->ever_up;
     l.decided_ms = h->since_ms;
     l.fail_streak = h->last_ok ? 0 : h->streak;
-    l.need_failure = k->rule.required_failure;
-    l.access_period_ms = k->rule.access_period_ms;
+    l.need_failure = k->spec->required_failure;
+    l.access_period_ms = k->spec->access_period_ms;
     return l;
 }
 
