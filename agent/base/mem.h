@@ -23,6 +23,10 @@ char *mem_printf(const char *fmt, ...)
 void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
     __attribute__((returns_nonnull));
 
+/* Gives back to the system what was freed, where the C library can; for after
+ * work that took much more than what is left of it. Milliseconds. */
+void mem_trim(void);
+
 /* An arena: many small pieces, dropped at once by arena_free. */
 struct arena;
 struct arena *arena_new(void) __attribute__((returns_nonnull));

@@ -54,11 +54,11 @@ static int by_key(const void *pa, const void *pb)
 
 static struct state_value **sorted(struct state *s, size_t *n)
 {
-    struct state_value **v = mem_array(HASH_COUNT(state_values(s)), sizeof *v);
+    struct state_value **v = mem_array(state_nvalues(s), sizeof *v);
     struct state_value *row;
 
     *n = 0;
-    for (row = state_values(s); row != NULL; row = row->hh.next)
+    for (row = state_values(s); row != NULL; row = row->next)
         v[(*n)++] = row;
     qsort(v, *n, sizeof *v, by_key);
     return v;
@@ -117,7 +117,7 @@ static void print_reasons(struct state *s, const char *want)
 {
     struct state_set *row;
 
-    for (row = state_sets(s); row != NULL; row = row->hh.next) {
+    for (row = state_sets(s); row != NULL; row = row->next) {
         struct parts p = split(row->key);
 
         const char *why = reason_of(row);
@@ -197,7 +197,7 @@ static void json_specs(struct state *s, cJSON *list)
 {
     struct state_spec *row;
 
-    for (row = state_specs(s); row != NULL; row = row->hh.next) {
+    for (row = state_specs(s); row != NULL; row = row->next) {
         struct parts p = split(row->key);
         cJSON *o = cJSON_CreateObject();
         char good[32];

@@ -169,7 +169,7 @@ static void count(struct check_run *r, const struct check *k,
     else
         res->results++;
     (void)health_feed(&k->row->health, &rule, s->result, state_now_ms());
-    state_text(&k->row->note, s->note);
+    checks_note(r->checks, k->row, s->note);
 }
 
 static bool is_up_or_new(const struct group *g)

@@ -239,6 +239,11 @@ bool checks_any_up(const struct checks *c)
     return false;
 }
 
+void checks_note(struct checks *c, struct state_check *row, const char *text)
+{
+    state_note(c->state, &row->note, text);
+}
+
 /* --- for people ----------------------------------------------------------- */
 
 const char *checks_text(const struct check *c, char *out, size_t size)

@@ -66,6 +66,9 @@ size_t checks_count(const struct checks *c);
 struct check *checks_at(const struct checks *c, size_t id);
 bool checks_any_up(const struct checks *c);
 
+/* The last result's text, for people. */
+void checks_note(struct checks *c, struct state_check *row, const char *text);
+
 /* The check for people: "tcp:443", "https:443/healthz"; returns out. */
 const char *checks_text(const struct check *c, char *out, size_t size);
 /* Where it probes, for people: "192.0.2.1", "2 of 3 targets", "www.…"; returns

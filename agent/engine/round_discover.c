@@ -176,7 +176,7 @@ static void list_remembered(struct round_zone *z)
     size_t n = strlen(z->name);
     struct state_spec *row;
 
-    for (row = state_specs(z->round->state); row != NULL; row = row->hh.next)
+    for (row = state_specs(z->round->state); row != NULL; row = row->next)
         if (strncmp(row->key, z->name, n) == 0 && row->key[n] == '|')
             round_owner_get(z, row->key + n + 1)->row = row;
 }

@@ -72,7 +72,7 @@ void round_tell_value(struct round_zone *z, size_t set, size_t value)
                    false, why);
     wv->row->healthy = pv->healthy == TRI_TRUE;
     wv->row->unknown = pv->healthy == TRI_UNKNOWN;
-    state_text(&wv->row->note, why);
+    state_note(z->round->state, &wv->row->note, why);
 }
 
 static void tell_zone(struct round_zone *z)

@@ -19,7 +19,7 @@ static bool is_seen_anew(const struct service *svc)
 {
     const struct state_check *row;
 
-    for (row = state_checks(svc->state); row != NULL; row = row->hh.next) {
+    for (row = state_checks(svc->state); row != NULL; row = row->next) {
         const struct health *h = &row->health;
 
         if (row->entry != NULL && h->state != HEALTH_UP &&

@@ -28,12 +28,6 @@ static struct service_user *users_of(struct service_entry *n)
 /* --- what a result says ----------------------------------------------------
  */
 
-static void note(struct service_entry *n, const char *text)
-{
-    if (n->row->note == NULL || strcmp(n->row->note, text) != 0)
-        state_text(&n->row->note, text);
-}
-
 static void touch(struct service *svc, struct service_entry *n, bool changed)
 {
     struct service_user *users = users_of(n);
@@ -132,7 +126,7 @@ static bool take(void *arg, void *entry)
     bool was_up = h->state == HEALTH_UP;
     bool changed = health_feed(h, &rule, t->shot->result, state_now_ms());
 
-    note(n, t->shot->note);
+    state_note(t->svc->state, &n->row->note, t->shot->note);
     t->svc->nup -= was_up;
     t->svc->nup += h->state == HEALTH_UP;
     if (t->shot->result == HEALTH_LOCAL || n->locals > 0)
@@ -218,7 +212,7 @@ void service_probe_hurry(struct service *svc, bool down_only)
 {
     struct state_check *row;
 
-    for (row = state_checks(svc->state); row != NULL; row = row->hh.next) {
+    for (row = state_checks(svc->state); row != NULL; row = row->next) {
         const struct service_entry *n = row->entry;
 
         if (n != NULL && n->sched != NULL &&
@@ -417,7 +411,7 @@ void service_probe_stop(struct service *svc)
     svc->tick = NULL;
     if (svc->state != NULL)
         row = state_checks(svc->state);
-    for (; row != NULL; row = row->hh.next) {
+    for (; row != NULL; row = row->next) {
         struct service_entry *n = row->entry;
 
         if (n != NULL && n->n > 1)

@@ -289,6 +289,7 @@ static void swap(struct service_zone *z)
         service_gen_zones(old->gen);
         service_epoch_unref(old);
     }
+    mem_trim();
     service_work_begin(z);
     service_changed(z->svc);
 }

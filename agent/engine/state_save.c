@@ -63,7 +63,7 @@ static int save_checks(struct state *s, struct writer *w)
     int64_t now_ms = state_now_ms();
 
     /* A zone may have failed in this run: its checks are still wanted. */
-    for (struct state_check *r = s->checks; r != NULL; r = r->hh.next) {
+    for (struct state_check *r = state_checks(s); r != NULL; r = r->next) {
         if (!r->used && now_ms - r->health.last_ms > CHECK_KEPT_MS)
             continue;
         put_text(w, r->key);
@@ -102,7 +102,7 @@ static void put_memory(struct writer *w, const struct memory_value *m)
 
 static int save_values(struct state *s, struct writer *w)
 {
-    for (struct state_value *r = s->values; r != NULL; r = r->hh.next) {
+    for (struct state_value *r = state_values(s); r != NULL; r = r->next) {
         if (!r->used)
             continue;
         put_text(w, r->key);
@@ -120,7 +120,7 @@ static int save_values(struct state *s, struct writer *w)
 
 static int save_sets(struct state *s, struct writer *w)
 {
-    for (struct state_set *r = s->sets; r != NULL; r = r->hh.next) {
+    for (struct state_set *r = state_sets(s); r != NULL; r = r->next) {
         if (!r->used)
             continue;
         put_text(w, r->key);
@@ -135,7 +135,7 @@ static int save_sets(struct state *s, struct writer *w)
 
 static int save_specs(struct state *s, struct writer *w)
 {
-    for (struct state_spec *r = s->specs; r != NULL; r = r->hh.next) {
+    for (struct state_spec *r = state_specs(s); r != NULL; r = r->next) {
         if (!r->used || r->texts == NULL)
             continue;
         put_text(w, r->key);
@@ -167,7 +167,7 @@ static int save_zones(struct state *s, struct writer *w)
 
 static int save_judges(struct state *s, struct writer *w)
 {
-    for (struct state_judge *r = s->judges; r != NULL; r = r->hh.next) {
+    for (struct state_judge *r = state_judges(s); r != NULL; r = r->next) {
         if (!r->used)
             continue;
         put_text(w, r->key);

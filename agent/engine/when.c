@@ -29,8 +29,8 @@ static struct when both(struct when a, struct when b, bool want)
 static int64_t next_probe_ms(const struct when_env *env, const struct check *k)
 {
     const struct health *h = &k->row->health;
-    int64_t pace =
-        health_is_settled(h) ? k->spec->access_period_ms : k->spec->retry_period_ms;
+    int64_t pace = health_is_settled(h) ? k->spec->access_period_ms
+                                        : k->spec->retry_period_ms;
     int64_t at;
 
     if (env->cron_ms > 0)
@@ -55,8 +55,8 @@ struct when when_check(const struct when_env *env, const struct check *k,
     have = h->last_ok == want ? h->streak : 0;
     t.missing = have < need ? need - have : 1;
     t.check = k;
-    t.at_ms =
-        next_probe_ms(env, k) + (int64_t)(t.missing - 1) * k->spec->retry_period_ms;
+    t.at_ms = next_probe_ms(env, k) +
+              (int64_t)(t.missing - 1) * k->spec->retry_period_ms;
     return t;
 }
 

@@ -390,7 +390,7 @@ static void sort_remembered(struct build *b, struct dropped *dropped)
     size_t n = strlen(zone);
     struct state_value *row;
 
-    for (row = state_values(b->w->state); row != NULL; row = row->hh.next) {
+    for (row = state_values(b->w->state); row != NULL; row = row->next) {
         char *rest;
 
         if (strncmp(row->key, zone, n) != 0 || row->key[n] != '|')

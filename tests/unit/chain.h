@@ -109,13 +109,13 @@ static inline void ch_forget(struct state *st)
     struct state_judge *j = state_judges(st);
     struct state_override *o = state_overrides(st);
 
-    for (; c != NULL; c = c->hh.next)
+    for (; c != NULL; c = c->next)
         memset(&c->health, 0, sizeof c->health);
-    for (; v != NULL; v = v->hh.next)
+    for (; v != NULL; v = v->next)
         memset(&v->memory, 0, sizeof v->memory);
-    for (; s != NULL; s = s->hh.next)
+    for (; s != NULL; s = s->next)
         memset(&s->memory, 0, sizeof s->memory);
-    for (; j != NULL; j = j->hh.next) {
+    for (; j != NULL; j = j->next) {
         state_text(&j->print, NULL);
         state_text(&j->truth, NULL);
         state_text(&j->dcs, NULL);
