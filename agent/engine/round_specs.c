@@ -54,6 +54,7 @@ static int parse_kept(struct round_owner *o, const struct spec_txt *txts,
         .min_period_ms = cfg->min_period_ms,
         .max_targets = (size_t)cfg->max_targets,
         .allow_active = z->cfg->allow_active,
+        .to_run = !keep_doc,
         .keep_doc = keep_doc};
     const char *const *execs;
 
