@@ -173,6 +173,8 @@ int service_save(struct service *svc, struct err *e);
 /* A round of the service's own kind: what the stages stand on. */
 void service_round_init(struct service_gen *gen, struct round *r);
 void service_round_fini(struct round *r);
+/* Its work is done: what that took is given back, the round stays. */
+void service_round_clear(struct round *r);
 
 /* --- service_gen.c: configuration, providers, list of zones -------------- */
 
