@@ -242,6 +242,7 @@ static int run(const struct cli_options *o, char *const *args)
     cfg = cli_config(o);
     if (cfg == NULL)
         return CLI_USAGE;
+    cli_ask_to_save(cfg->state);
     rc = state_open(cfg->state, true, &s, &e);
     if (rc == 0 && o->json) {
         print_json(cfg, s, want);
@@ -265,6 +266,6 @@ const struct cli_command cli_status = {
     "what the last round saw and did",
     "A table of the managed records (of NAME and below), the data centres,\n"
     "what the operator asked for, and the problems that stand. Read from the\n"
-    "state: asks nobody.",
+    "state, which a running service saves first.",
     "cJhV",
     run};

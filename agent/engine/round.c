@@ -118,6 +118,7 @@ static void dispose(struct round *r)
     /* Callbacks may still be out: what calls back goes first. */
     if (r->resolver != NULL)
         resolver_free(r->resolver);
+    round_serials_end(r);
     if (r->probes != NULL)
         probes_free(r->probes);
     check_run_free(r->run);

@@ -89,6 +89,7 @@ struct round {
     const struct check_command *commands; /* of the agent's file */
     size_t ncommands;
     struct round_provider *providers;
+    struct serial_job *serials; /* questions for the served serial */
     struct round_zone **zones;
     size_t nzones, zones_cap;
     int64_t start_ms, end_ms; /* clock_mono_ms */
@@ -136,6 +137,8 @@ void round_close_providers(struct round *r); /* round_zones.c */
 /* The newest serial that the zone's servers serve; a provider_env hook. */
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                          void *cb_arg);    /* round_zones.c */
+/* Questions that are out go, their callbacks never come; after the resolver. */
+void round_serials_end(struct round *r);   /* round_zones.c */
 void round_discover(struct round *r);      /* round_discover.c */
 void round_read_specs(struct round *r);    /* round_specs.c */
 void round_build(struct round *r);         /* round_world.c */
