@@ -106,6 +106,14 @@ void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
     return p;
 }
 
+void mem_live_long(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, CHUNK_MAX);
+    (void)mallopt(M_ARENA_MAX, 1); /* its threads do little */
+#endif
+}
+
 void mem_trim(void)
 {
 #ifdef __GLIBC__

@@ -34,6 +34,13 @@ struct checks *checks_new(struct state *s)
 
 void checks_settle(struct checks *c)
 {
+    struct check **list = mem_array(c->n, sizeof *list);
+
+    if (c->n > 0)
+        memcpy(list, c->list, c->n * sizeof *list);
+    free(c->list);
+    c->list = list;
+    c->cap = c->n;
     free(c->slots);
     c->slots = NULL;
     c->nslots = 0;
