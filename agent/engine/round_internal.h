@@ -136,7 +136,7 @@ void round_find_zones(struct round *r);      /* round_zones.c */
 void round_close_providers(struct round *r); /* round_zones.c */
 /* The newest serial that the zone's servers serve; a provider_env hook. */
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
-                         void *cb_arg);    /* round_zones.c */
+                         void *cb_arg); /* round_zones.c */
 /* Questions that are out go, their callbacks never come; after the resolver. */
 void round_serials_end(struct round *r);   /* round_zones.c */
 void round_discover(struct round *r);      /* round_discover.c */

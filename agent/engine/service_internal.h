@@ -44,8 +44,10 @@ struct service_epoch {
     struct round round; /* while it is read; holds the one zone */
     struct round_zone *rz;
     struct config_zone cfg;  /* a copy: what lists owners may be left out */
+    unsigned char raw[32];   /* of all that was read */
     unsigned char print[32]; /* of all it is made of: equal prints, equal
                                 worlds */
+    bool clean;              /* nothing about what was read is to be told */
     int64_t ttl_ms;          /* the shortest of its texts */
     bool open;               /* some text could not be read, or is gone */
     int64_t debounce_ms;

@@ -9,6 +9,9 @@
  * probed and counted once, and all of them are touched. */
 
 #define TICK_MS 10 /* starts are gathered */
+/* After the loop stood still very many are due: they wait in the schedule,
+ * where they take no room. */
+#define BACKLOG_MOST 1024
 
 /* A probe that is out. */
 struct service_flight {
@@ -187,8 +190,8 @@ static void on_tick(uv_timer_t *h)
     struct sched_group *g;
 
     svc->tick_at_ms = SERVICE_NEVER;
-    while (svc->stop == 0 && (g = sched_next_due(svc->sched, &at_ms)) != NULL &&
-           at_ms <= now_ms)
+    while (svc->stop == 0 && probes_backlog(svc->probes) < BACKLOG_MOST &&
+           (g = sched_next_due(svc->sched, &at_ms)) != NULL && at_ms <= now_ms)
         launch(svc, g, now_ms);
     arm(svc);
 }

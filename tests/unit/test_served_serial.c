@@ -39,9 +39,9 @@ static void room_open(struct room *w, bool asks)
     memset(w, 0, sizeof *w);
     assert_int_equal(addr_parse("127.0.0.1", &w->server), 0);
     w->fd = socket(AF_INET, SOCK_DGRAM, 0);
-    assert_int_equal(bind(w->fd, (struct sockaddr *)&sa,
-                          addr_to_sockaddr(&w->server, &sa)),
-                     0);
+    assert_int_equal(
+        bind(w->fd, (struct sockaddr *)&sa, addr_to_sockaddr(&w->server, &sa)),
+        0);
     assert_int_equal(getsockname(w->fd, (struct sockaddr *)&sa, &len), 0);
     assert_int_equal(
         addr_from_sockaddr((const struct sockaddr *)&sa, &w->server), 0);
