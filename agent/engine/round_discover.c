@@ -90,6 +90,8 @@ static void on_validated(void *arg, const struct resolver_answer *answer)
     round_end(o->zone->round);
 }
 
+static void ask_some(struct round_zone *z);
+
 static void on_txt(void *arg, const struct resolver_txt *t)
 {
     struct round_owner *o = arg;
@@ -109,21 +111,44 @@ static void on_txt(void *arg, const struct resolver_txt *t)
         round_begin(r);
         resolver_lookup(r->resolver, name, MESSAGE_TXT, true, on_validated, o);
     }
+    o->zone->asking--;
+    ask_some(o->zone);
     round_end(r);
+}
+
+/* A look-up takes some kB while it is out; the resolver sends a few at once. */
+#define ASKING_MOST 1024
+
+static void ask_some(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    while (z->wanted != NULL && z->asking < ASKING_MOST) {
+        struct round_owner *o = z->wanted;
+
+        z->wanted = o->next_wanted;
+        z->asking++;
+        round_begin(r);
+        resolver_find_txt(r->resolver, z->servers, z->nservers, o->name, on_txt,
+                          o);
+    }
 }
 
 static void ask(struct round_owner *o)
 {
-    struct round *r = o->zone->round;
+    struct round_zone *z = o->zone;
 
     if (o->sent)
         return;
     o->sent = true;
     o->outcome = RESOLVER_FAILED;
     o->why = "no answer in time";
-    round_begin(r);
-    resolver_find_txt(r->resolver, o->zone->servers, o->zone->nservers, o->name,
-                      on_txt, o);
+    if (z->wanted == NULL)
+        z->wanted = o;
+    else
+        z->last_wanted->next_wanted = o;
+    z->last_wanted = o;
+    ask_some(z);
 }
 
 /* --- owners -------------------------------------------------------------- */

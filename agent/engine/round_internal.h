@@ -33,6 +33,7 @@ struct round_owner {
                                handed over to the zone */
     struct state_spec *row; /* NULL: never seen */
     struct round_zone *zone;
+    struct round_owner *next_wanted;
 };
 
 struct round_zone {
@@ -52,7 +53,9 @@ struct round_zone {
     struct round_owner **owners; /* by name; none once the world stands */
     size_t nowners, owners_cap;
     struct round_owner *apex; /* NULL: none, or the world stands */
-    struct spec **specs;      /* in force, when the world stands */
+    struct round_owner *wanted, *last_wanted; /* texts to be asked for */
+    size_t asking;
+    struct spec **specs; /* in force, when the world stands */
     size_t nspecs;
     struct world *world; /* an empty one where the zone has failed */
     struct state_zone *row;
