@@ -47,9 +47,16 @@ void service_round_init(struct service_gen *gen, struct round *r)
 void service_round_fini(struct round *r)
 {
     free(r->zones);
-    if (r->arena != NULL)
-        arena_free(r->arena);
+    arena_free(r->reading);
+    arena_free(r->arena);
     memset(r, 0, sizeof *r);
+}
+
+void service_round_clear(struct round *r)
+{
+    arena_free(r->arena);
+    r->arena = arena_new();
+    mem_trim();
 }
 
 /* --- the state --------------------------------------------------------------
@@ -80,6 +87,7 @@ int service_save(struct service *svc, struct err *e)
         round_problem(&svc->gen->round, "", "state", "%s", why.msg);
     else
         service_problem_over(svc, "", "state");
+    mem_trim(); /* events since the last time may be very many */
     svc->unsaved = false;
     svc->save_at_ms = clock_mono_ms() + SAVE_MOST_MS;
     if (rc != 0 && e != NULL)
