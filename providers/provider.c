@@ -3,9 +3,8 @@
 #include <string.h>
 
 const struct provider_ops *const providers[] = {
-    &provider_zonefile,
-    &provider_ispconfig,
-    NULL,
+    &provider_zonefile, &provider_ispconfig,  &provider_powerdns,
+    &provider_dnsimple, &provider_cloudflare, NULL,
 };
 
 const struct provider_ops *provider_find(const char *type)

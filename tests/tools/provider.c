@@ -368,12 +368,12 @@ static int run_options(struct tool *t, char **argv, int argc)
 static int run_config(struct tool *t, const char *file, const char *name,
                       char **argv, int argc)
 {
-    struct config_schema schemas[8] = {{0}};
+    struct config_schema schemas[32] = {{0}};
     struct config *cfg;
     struct err e;
     int rc = 2;
 
-    for (size_t i = 0; providers[i] != NULL && i < 7; i++) {
+    for (size_t i = 0; providers[i] != NULL && i < 31; i++) {
         schemas[i].type = providers[i]->type;
         schemas[i].fields = providers[i]->fields;
     }
