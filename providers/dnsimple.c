@@ -21,8 +21,7 @@ static const struct config_field fields[] = {
     {0},
 };
 
-/* ---- the account ------------------------------------------------------------
- */
+/* ---- the account --------------------------------------------------------- */
 
 static void on_accounts(void *arg, const struct rest_reply *r)
 {
@@ -63,8 +62,7 @@ static void find_account(struct rest *p)
     rest_call(p, "GET", "/whoami", NULL, on_whoami, p);
 }
 
-/* ---- the table
- * --------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static bool is_system(const cJSON *record)
 {

@@ -63,8 +63,7 @@ static void on_page(struct rest_zone *z, const cJSON *root)
         z->flags |= RECTIFY;
 }
 
-/* ---- after the writes: rectify, notify, the serial
- * ---------------------------- */
+/* ---- after the writes: rectify, notify, the serial ----------------------- */
 
 static const char *const steps[] = {
     "/servers/{account}/zones/{zone.}/rectify",
@@ -96,7 +95,7 @@ static void finish(struct settling *g)
 
 static void check_serial(struct settling *g)
 {
-    uint32_t before = g->z->serial;
+    uint32_t before = g->z->serial_before;
     bool was_known = g->z->has_serial;
 
     g->z->has_serial = g->out.has_serial;
@@ -159,8 +158,7 @@ static void settle(struct rest *p, struct rest_zone *z, void *arg)
     step(g);
 }
 
-/* ---- the table
- * --------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static const struct rest_style style = {
     .ops = &provider_powerdns,

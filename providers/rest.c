@@ -121,8 +121,7 @@ void rest_close(struct provider *base, provider_close_cb *cb, void *arg)
     rest_end(p);
 }
 
-/* ---- what is remembered of removed records --------------------------------
- */
+/* ---- what is remembered of removed records ------------------------------- */
 
 static char *keep_key(const char *name, enum rr_type t, const char *data)
 {

@@ -38,8 +38,7 @@
 struct rest;
 struct rest_zone;
 
-/* ---- the table ------------------------------------------------------------
- */
+/* ---- the table ----------------------------------------------------------- */
 
 enum rest_names {
     REST_FQDN_DOT, /* "www.example.org." */
@@ -151,8 +150,7 @@ struct rest_style {
     void (*settle)(struct rest *p, struct rest_zone *z, void *arg);
 };
 
-/* ---- one instance ---------------------------------------------------------
- */
+/* ---- one instance -------------------------------------------------------- */
 
 struct rest_call;
 struct rest_getting;
@@ -188,8 +186,7 @@ void rest_close(struct provider *p, provider_close_cb *cb, void *arg);
 void rest_begin(struct rest *p);
 void rest_end(struct rest *p); /* may free p */
 
-/* ---- calls (rest_call.c, rest_answer.c) ----------------------------------
- */
+/* ---- calls (rest_call.c, rest_answer.c) ---------------------------------- */
 
 struct rest_reply {
     struct err err;    /* ERR_NONE: a good status */
@@ -216,8 +213,7 @@ void rest_answer_read(const struct rest_style *style,
 void rest_answer_text(const cJSON *root, const char *body, char *out,
                       size_t size);
 
-/* ---- JSON (rest_json.c) ---------------------------------------------------
- */
+/* ---- JSON (rest_json.c) -------------------------------------------------- */
 
 /* At most REST_MAX_ANSWER bytes, 32 levels, 2,000,000 values, no NUL in
  * strings. returns the tree (cJSON_Delete), or NULL with e set (ERR_RETRY,
@@ -230,8 +226,7 @@ bool rest_json_text(const cJSON *v, char *out, size_t size);
 /* A whole number from 0 to max, as number or decimal string. */
 bool rest_json_uint(const cJSON *v, int64_t max, int64_t *out);
 
-/* ---- paths (rest_path.c) --------------------------------------------------
- */
+/* ---- paths (rest_path.c) ------------------------------------------------- */
 
 struct rest_path_args {
     const struct rest_zone *zone; /* NULL: none */
@@ -242,8 +237,7 @@ struct rest_path_args {
 const char *rest_path(const struct rest *p, struct arena *a,
                       const char *template, const struct rest_path_args *args);
 
-/* ---- pages (rest_page.c) --------------------------------------------------
- */
+/* ---- pages (rest_page.c) ------------------------------------------------- */
 
 /* Each item of each page, then done once. A page that repeats itself, or the
  * 1000th, is an error. each: returns 0, or -1 with e set */
@@ -256,8 +250,7 @@ struct rest_pages {
 void rest_pages_get(struct rest *p, const char *path, const char *items,
                     const struct rest_pages *pages);
 
-/* ---- names and values (rest_text.c) --------------------------------------
- */
+/* ---- names and values (rest_text.c) -------------------------------------- */
 
 /* returns 0, or -1: not a name that the agent handles */
 MUST_CHECK int rest_name_in(const struct rest_style *style, const char *text,
@@ -270,8 +263,7 @@ void rest_txt_in(const char *text, struct buf *out);
 void rest_data_out(const struct rest_style *style, enum rr_type t,
                    const char *data, size_t len, struct buf *out);
 
-/* ---- records (rest_record.c) ----------------------------------------------
- */
+/* ---- records (rest_record.c) --------------------------------------------- */
 
 struct rest_record {
     const char *id; /* NULL: none */
@@ -306,8 +298,7 @@ MUST_CHECK int rest_record_read(const struct rest_style *style,
 /* The owner of a spec, or false: not a _failover name. name: canonical */
 bool rest_spec_owner(const char *name, char out[NAME_SIZE]);
 
-/* ---- the zone (rest_zone.c) -----------------------------------------------
- */
+/* ---- the zone (rest_zone.c) ---------------------------------------------- */
 
 struct rest_zone {
     char name[NAME_SIZE]; /* canonical */
@@ -315,7 +306,8 @@ struct rest_zone {
     char id[REST_ID_SIZE];
     bool has_serial;
     uint32_t serial;
-    unsigned flags; /* the provider's own */
+    uint32_t serial_before; /* the last write */
+    unsigned flags;         /* the provider's own */
     struct rest_zone *next;
 };
 /* The zone as the provider knows it; found out once, forgotten by
@@ -330,8 +322,7 @@ void rest_zones_free(struct rest *p);
 /* Of find_account; account NULL: see e. */
 void rest_account_is(struct rest *p, const char *account, const struct err *e);
 
-/* ---- reading (rest_read.c) ------------------------------------------------
- */
+/* ---- reading (rest_read.c) ----------------------------------------------- */
 
 /* What is wanted, in an arena of the caller. An answer without any record at
  * all is an error (ERR_RETRY), not "no records". */
@@ -343,8 +334,7 @@ void rest_read(struct rest *p, struct arena *a, struct rest_zone *z,
 /* A read whose answer was lost leaves nothing in doubt. */
 struct err rest_as_read(const struct err *e);
 
-/* ---- the plan (rest_plan.c), pure -----------------------------------------
- */
+/* ---- the plan (rest_plan.c), pure ---------------------------------------- */
 
 enum rest_act { REST_KEEP, REST_ADD, REST_UPDATE, REST_REMOVE };
 struct rest_item {
@@ -386,8 +376,7 @@ struct rest_item *rest_plan_add(struct arena *a, struct rest_set *s);
 /* Is the change as wanted in these records? */
 bool rest_plan_is_so(const struct change *c, const struct rest_records *have);
 
-/* ---- writing (rest_write.c) -----------------------------------------------
- */
+/* ---- writing (rest_write.c) ---------------------------------------------- */
 
 enum rest_outcome {
     REST_OPEN, /* not tried */
@@ -411,7 +400,7 @@ struct rest_writing {
     bool wrote; /* something may have been written */
 };
 typedef void rest_writing_cb(void *arg, const struct rest_writing *w);
-void rest_write(struct rest *p, struct arena *a, const struct rest_zone *z,
+void rest_write(struct rest *p, struct arena *a, struct rest_zone *z,
                 const struct rest_set *sets, size_t n, rest_writing_cb *cb,
                 void *arg);
 /* The body of one write, or of several at once: for the tests too. heap */
@@ -436,8 +425,7 @@ void rest_keep(struct rest *p, const struct rest_record *r);
 const char *rest_kept(void *p, const char *name, enum rr_type t,
                       const char *data);
 
-/* ---- operations -----------------------------------------------------------
- */
+/* ---- operations ---------------------------------------------------------- */
 
 void rest_list_zones(struct provider *p, provider_names_cb *cb, void *arg);
 void rest_list_specs(struct provider *p, const char *zone,

@@ -4,8 +4,7 @@
 #include "providers/rest.h"
 #include "providers/soap.h"
 
-/* ---- what an error body says ----------------------------------------------
- */
+/* ---- what an error body says --------------------------------------------- */
 
 #define TEXT_MAX 400
 #define NEST_MAX 4
@@ -95,8 +94,7 @@ static void blank_out(char *text, const char *secret)
     }
 }
 
-/* ---- what the status means -------------------------------------------------
- */
+/* ---- what the status means ----------------------------------------------- */
 
 static const struct {
     long status;

@@ -18,14 +18,17 @@ struct applying {
     struct change_result *results; /* CHANGE_UNKNOWN: open */
     struct rest_plan plan;
     struct rest_writing writing;
-    bool confirm;
+    bool confirm, wrote;
+    bool is_second;   /* after an answer that was lost */
+    bool is_doubtful; /* a write whose outcome could not be read back */
     struct err err;
     provider_apply_cb *cb;
     void *arg;
 };
 
-/* ---- the end
- * ----------------------------------------------------------------- */
+static void write_open(struct applying *ap, const struct rest_records *r);
+
+/* ---- the end ------------------------------------------------------------- */
 
 static void finish(struct applying *ap, const struct rest_settled *s)
 {
@@ -52,7 +55,7 @@ static void on_settled(void *arg, const struct rest_settled *s)
 
 static void end(struct applying *ap)
 {
-    rest_settle(ap->p, ap->z, ap->writing.wrote || ap->confirm, on_settled, ap);
+    rest_settle(ap->p, ap->z, ap->wrote || ap->confirm, on_settled, ap);
 }
 
 static void give_up(struct applying *ap, const struct err *e)
@@ -63,8 +66,12 @@ static void give_up(struct applying *ap, const struct err *e)
     finish(ap, NULL);
 }
 
-/* ---- results
- * ------------------------------------------------------------------- */
+static bool is_open(const struct applying *ap, size_t i)
+{
+    return ap->results[i].state == CHANGE_UNKNOWN;
+}
+
+/* ---- results ------------------------------------------------------------- */
 
 static bool is_of(const struct applying *ap, const struct rest_written *w,
                   const struct change *c)
@@ -94,6 +101,7 @@ static const struct rest_written *trouble_of(const struct applying *ap,
     return worst;
 }
 
+/* Ends what was tried. */
 static void settle_change(struct applying *ap, size_t i,
                           const struct rest_records *now)
 {
@@ -107,16 +115,38 @@ static void settle_change(struct applying *ap, size_t i,
         res->state = CHANGE_DONE;
         return;
     }
-    res->state = w->outcome == REST_OPEN                     ? CHANGE_SKIPPED
-                 : w->outcome == REST_REFUSED || now != NULL ? CHANGE_FAILED
-                                                             : CHANGE_UNKNOWN;
     if (w->outcome == REST_OPEN)
         return;
+    if (w->outcome == REST_UNSURE && now == NULL)
+        ap->is_doubtful = true;
+    else
+        res->state = CHANGE_FAILED;
     res->err = w->err;
     if (res->state == CHANGE_FAILED)
         res->err = rest_as_read(&res->err);
     (void)err_wrap(&res->err, "%s %s %s", c->name, rr_type_name(c->type),
                    c->data);
+}
+
+/* Of a set in which a publish was not done, nothing is withdrawn. */
+static void skip_withdrawals(struct applying *ap, size_t publish)
+{
+    const struct change *p = &ap->set.v[publish];
+
+    if (p->op != CHANGE_PUBLISH || ap->results[publish].state == CHANGE_DONE)
+        return;
+    for (size_t i = publish + 1; i < ap->set.n; i++)
+        if (ap->set.v[i].set == p->set && ap->set.v[i].op == CHANGE_WITHDRAW &&
+            is_open(ap, i))
+            ap->results[i].state = CHANGE_SKIPPED;
+}
+
+static bool is_any_open(const struct applying *ap)
+{
+    for (size_t i = 0; i < ap->set.n; i++)
+        if (is_open(ap, i))
+            return true;
+    return false;
 }
 
 /* A value that stays and did not get the set's TTL fails nothing. */
@@ -141,15 +171,19 @@ static void settle_all(struct applying *ap, const struct rest_records *now)
     for (size_t i = 0; i < ap->set.n; i++)
         settle_change(ap, i, now);
     for (size_t i = 0; i < ap->set.n; i++)
-        if (ap->results[i].state == CHANGE_FAILED ||
-            ap->results[i].state == CHANGE_UNKNOWN)
-            for (size_t k = i + 1; k < ap->set.n; k++)
-                if (ap->results[k].state == CHANGE_SKIPPED &&
-                    ap->results[k].err.code == ERR_NONE)
-                    ap->results[k].err = ap->writing.stop;
-    ap->err = ap->writing.stop;
-    if (ap->err.code == ERR_UNKNOWN && now != NULL)
-        ap->err = rest_as_read(&ap->err);
+        skip_withdrawals(ap, i);
+    /* The answer was lost, and now it is known what came of it. */
+    if (now != NULL && !ap->is_second && is_any_open(ap)) {
+        ap->is_second = true;
+        write_open(ap, now);
+        return;
+    }
+    for (size_t i = 0; i < ap->set.n; i++)
+        if (is_open(ap, i) && ap->results[i].err.code == ERR_NONE)
+            ap->results[i].state = CHANGE_SKIPPED;
+    if (is_any_open(ap) || ap->is_doubtful ||
+        ap->writing.stop.code != ERR_UNKNOWN)
+        ap->err = ap->writing.stop;
     end(ap);
 }
 
@@ -165,6 +199,7 @@ static void on_written(void *arg, const struct rest_writing *w)
     bool clear = true;
 
     ap->writing = *w;
+    ap->wrote = ap->wrote || w->wrote;
     for (size_t i = 0; i < w->n; i++)
         clear = clear &&
                 (w->v[i].outcome == REST_DONE || w->v[i].outcome == REST_OPEN);
@@ -174,8 +209,15 @@ static void on_written(void *arg, const struct rest_writing *w)
         rest_read(ap->p, ap->a, ap->z, &ap->wanted, on_read_back, ap);
 }
 
-/* ---- before them
- * ---------------------------------------------------------------- */
+static void write_open(struct applying *ap, const struct rest_records *r)
+{
+    ap->plan = (struct rest_plan){.a = ap->a};
+    rest_plan_make(ap->p->style, &ap->set, r, rest_kept, ap->p, ap->results,
+                   &ap->plan);
+    rest_write(ap->p, ap->a, ap->z, ap->plan.sets, ap->plan.n, on_written, ap);
+}
+
+/* ---- before them --------------------------------------------------------- */
 
 static void on_records(void *arg, const struct err *e,
                        const struct rest_records *r)
@@ -186,10 +228,7 @@ static void on_records(void *arg, const struct err *e,
         give_up(ap, e);
         return;
     }
-    ap->plan.a = ap->a;
-    rest_plan_make(ap->p->style, &ap->set, r, rest_kept, ap->p, ap->results,
-                   &ap->plan);
-    rest_write(ap->p, ap->a, ap->z, ap->plan.sets, ap->plan.n, on_written, ap);
+    write_open(ap, r);
 }
 
 static void on_zone(void *arg, struct rest_zone *z, const struct err *e)

@@ -67,8 +67,7 @@ static void fail(struct rest_call *c, const struct err *e)
     (void)loop_timer_start(c->p->env.loop, 0, fail_now, c);
 }
 
-/* ---- pauses ---------------------------------------------------------------
- */
+/* ---- pauses -------------------------------------------------------------- */
 
 static uint32_t login_print(const struct rest *p)
 {
@@ -166,8 +165,7 @@ static void heed(struct rest *p, const struct rest_reply *r)
     }
 }
 
-/* ---- sending --------------------------------------------------------------
- */
+/* ---- sending ------------------------------------------------------------- */
 
 /* May the call be made again? A write only when it was not done. */
 static bool may_repeat(const struct rest_call *c, const struct rest_reply *r)
@@ -274,8 +272,7 @@ static void pump(struct rest *p)
     }
 }
 
-/* ---- the queue ------------------------------------------------------------
- */
+/* ---- the queue ----------------------------------------------------------- */
 
 /* A link of an answer leads to the same server, or nowhere: the secret goes
  * with it. returns the URL (heap), or NULL with e set */

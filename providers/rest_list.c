@@ -41,8 +41,7 @@ static void listing_free(struct listing *l)
     rest_end(p);
 }
 
-/* ---- zones -----------------------------------------------------------------
- */
+/* ---- zones --------------------------------------------------------------- */
 
 static int on_zone_item(void *arg, const cJSON *item, struct err *e)
 {
@@ -101,8 +100,7 @@ void rest_list_zones(struct provider *p, provider_names_cb *cb, void *arg)
     rest_account_get(l->p, on_account, l);
 }
 
-/* ---- specs -----------------------------------------------------------------
- */
+/* ---- specs --------------------------------------------------------------- */
 
 static void specs_end(struct listing *l, const struct err *e,
                       const struct rest_records *r)
@@ -152,8 +150,7 @@ void rest_list_specs(struct provider *p, const char *zone,
     rest_zone_get(l->p, zone, on_specs_zone, l);
 }
 
-/* ---- records ----------------------------------------------------------------
- */
+/* ---- records ------------------------------------------------------------- */
 
 static void records_end(struct listing *l, const struct err *e,
                         const struct rest_records *r)

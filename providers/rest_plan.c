@@ -41,8 +41,7 @@ struct rest_item *rest_plan_add(struct arena *a, struct rest_set *s)
     return &s->items[s->n++];
 }
 
-/* ---- TTLs ------------------------------------------------------------------
- */
+/* ---- TTLs ---------------------------------------------------------------- */
 
 /* What the changes give the set; -1: nothing. */
 static int64_t given_ttl(const struct planning *pl, const struct rest_set *s)
@@ -79,8 +78,7 @@ static int64_t present_ttl(const struct planning *pl, const struct rest_set *s)
     return off;
 }
 
-/* ---- records that are there -------------------------------------------------
- */
+/* ---- records that are there ---------------------------------------------- */
 
 static const struct change *change_of(const struct planning *pl,
                                       const struct rest_record *r)
@@ -115,8 +113,7 @@ static void lay_down_record(struct planning *pl, struct rest_set *s,
         it->act = REST_UPDATE;
 }
 
-/* ---- records that are to be added
- * -------------------------------------------- */
+/* ---- records that are to be added ---------------------------------------- */
 
 /* The member that all records of the set share, as an object of its own. */
 static const char *shared_of(const struct planning *pl,
@@ -190,21 +187,32 @@ static bool is_there(const struct planning *pl, const struct change *c)
     return false;
 }
 
+/* There is one CNAME at a name, on or off: another takes its place. */
+static bool takes_a_place(const struct planning *pl, const struct change *c)
+{
+    for (size_t i = 0; i < pl->have->n && c->type == RR_CNAME; i++)
+        if (is_record_of(&pl->have->v[i], c->name, c->type))
+            return true;
+    return false;
+}
+
 /* Before anything else: a set whose publish cannot be is not withdrawn from. */
 static void fail_missing(struct planning *pl)
 {
     if (pl->set->create || pl->style->ops->caps.creates_missing)
         return;
-    for (size_t i = 0; i < pl->set->n; i++)
-        if (is_open(pl, i) && pl->set->v[i].op == CHANGE_PUBLISH &&
-            !is_there(pl, &pl->set->v[i]))
+    for (size_t i = 0; i < pl->set->n; i++) {
+        const struct change *c = &pl->set->v[i];
+
+        if (is_open(pl, i) && c->op == CHANGE_PUBLISH && !is_there(pl, c) &&
+            !takes_a_place(pl, c))
             cannot_add(pl, i);
+    }
 }
 
-/* ---- a set
- * -------------------------------------------------------------------- */
+/* ---- a set --------------------------------------------------------------- */
 
-/* There is one CNAME at a name: the old one becomes the new one. */
+/* One by one: the old CNAME becomes the new one. */
 static void join_cname(struct rest_set *s)
 {
     struct rest_item *old = NULL, *new = NULL;
@@ -215,7 +223,7 @@ static void join_cname(struct rest_set *s)
         else if (s->items[i].act == REST_ADD)
             new = &s->items[i];
     }
-    if (s->type != RR_CNAME || old == NULL || new == NULL)
+    if (old == NULL || new == NULL)
         return;
     old->act = REST_UPDATE;
     old->data = new->data;
@@ -224,6 +232,19 @@ static void join_cname(struct rest_set *s)
     if (new->ttl_given && !old->record->ttl_fixed)
         old->ttl_s = new->ttl_s;
     *new = s->items[--s->n];
+}
+
+/* As a set: what is off makes room for the one that is on. */
+static void make_room(struct rest_set *s)
+{
+    bool is_on = false;
+
+    for (size_t i = 0; i < s->n; i++)
+        is_on =
+            is_on || (s->items[i].enabled && s->items[i].act != REST_REMOVE);
+    for (size_t i = 0; i < s->n && is_on; i++)
+        if (!s->items[i].enabled)
+            s->items[i].act = REST_REMOVE;
 }
 
 static void lay_down(struct planning *pl, struct rest_set *s)
@@ -250,7 +271,9 @@ static void lay_down(struct planning *pl, struct rest_set *s)
         s->ttl_s = (uint32_t)present;
     if (ttl_s >= 0)
         s->ttl_s = (uint32_t)ttl_s;
-    if (!pl->style->by_set)
+    if (s->type == RR_CNAME && pl->style->by_set)
+        make_room(s);
+    else if (s->type == RR_CNAME)
         join_cname(s);
 }
 

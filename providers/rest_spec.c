@@ -50,8 +50,7 @@ static void end(struct speccing *sp)
     rest_settle(sp->p, sp->z, sp->out.changed, on_settled, sp);
 }
 
-/* ---- after the write
- * ------------------------------------------------------------ */
+/* ---- after the write ----------------------------------------------------- */
 
 static bool has_text(const struct speccing *sp, const struct rest_record *r)
 {
@@ -113,8 +112,7 @@ static void on_written(void *arg, const struct rest_writing *w)
     rest_read(sp->p, sp->a, sp->z, &sp->wanted, on_read_back, sp);
 }
 
-/* ---- what is there
- * --------------------------------------------------------------- */
+/* ---- what is there ------------------------------------------------------- */
 
 /* The record that gets the text: the one that has it, else the first that is
  * on, else the first; NULL: none is ours. */

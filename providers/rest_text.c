@@ -4,8 +4,7 @@
 #include "agent/base/charstr.h"
 #include "providers/rest.h"
 
-/* ---- names ----------------------------------------------------------------
- */
+/* ---- names --------------------------------------------------------------- */
 
 int rest_name_in(const struct rest_style *style, const char *text,
                  const char *zone, char out[NAME_SIZE])
@@ -39,8 +38,7 @@ const char *rest_name_out(const struct rest_style *style, const char *name,
     return out;
 }
 
-/* ---- values ---------------------------------------------------------------
- */
+/* ---- values -------------------------------------------------------------- */
 
 /* Past the string in quotes at text; NULL: there is none. */
 static const char *string_end(const char *text)

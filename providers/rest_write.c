@@ -18,8 +18,7 @@ struct writing {
     void *arg;
 };
 
-/* ---- bodies
- * ------------------------------------------------------------------ */
+/* ---- bodies -------------------------------------------------------------- */
 
 static void set_number(cJSON *o, const char *name, double value)
 {
@@ -222,8 +221,7 @@ char *rest_write_body(const struct rest *p, const struct rest_zone *z,
     return out;
 }
 
-/* ---- one after the other
- * -------------------------------------------------------- */
+/* ---- one after the other ------------------------------------------------- */
 
 static bool is_removal(const struct rest_written *w)
 {
@@ -243,12 +241,13 @@ static void finish(struct writing *w)
     rest_end(p);
 }
 
-/* A removal waits for what goes before it in its set. */
+/* A removal waits for what goes before it in its set, unless it is in the same
+ * batch. */
 static bool is_barred(const struct writing *w, size_t i)
 {
     if (!is_removal(&w->v[i]))
         return false;
-    for (size_t k = 0; k < i; k++)
+    for (size_t k = 0; k < w->at; k++)
         if (w->v[k].set == w->v[i].set && !is_removal(&w->v[k]) &&
             w->v[k].outcome != REST_DONE)
             return true;
@@ -407,7 +406,7 @@ static void lay_out(struct writing *w, size_t nsets)
         }
 }
 
-void rest_write(struct rest *p, struct arena *a, const struct rest_zone *z,
+void rest_write(struct rest *p, struct arena *a, struct rest_zone *z,
                 const struct rest_set *sets, size_t n, rest_writing_cb *cb,
                 void *arg)
 {
@@ -420,6 +419,7 @@ void rest_write(struct rest *p, struct arena *a, const struct rest_zone *z,
     w->sets = sets;
     w->cb = cb;
     w->arg = arg;
+    z->serial_before = z->serial;
     lay_out(w, n);
     next_write(w);
 }

@@ -62,8 +62,7 @@ static void fail(struct rest_getting *g, const struct err *e)
     deliver(g);
 }
 
-/* ---- the zone's id ---------------------------------------------------------
- */
+/* ---- the zone's id ------------------------------------------------------- */
 
 static int on_item(void *arg, const cJSON *item, struct err *e)
 {
@@ -130,8 +129,7 @@ static void find_zone(struct rest_getting *g)
                        style->paths.zones_items, &pages);
 }
 
-/* ---- the account ------------------------------------------------------------
- */
+/* ---- the account --------------------------------------------------------- */
 
 void rest_account_is(struct rest *p, const char *account, const struct err *e)
 {
