@@ -159,9 +159,13 @@ static void records_end(struct listing *l, const struct err *e,
     struct rrset_list sets;
 
     rrset_list_init(&sets);
-    for (size_t i = 0; e->code == ERR_NONE && r != NULL && i < r->n; i++)
+    for (size_t i = 0; e->code == ERR_NONE && r != NULL && i < r->n; i++) {
+        /* Now, so that it is known however a run ends that takes it out. */
+        if (r->v[i].kept != NULL)
+            rest_keep(l->p, &r->v[i]);
         rrset_list_add(&sets, r->v[i].name, r->v[i].type, r->v[i].data,
                        r->v[i].ttl_s, r->v[i].enabled);
+    }
     out.sets = &sets;
     if (l->z != NULL && e->code == ERR_NONE) {
         out.has_serial = l->z->has_serial;

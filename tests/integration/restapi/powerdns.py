@@ -22,6 +22,7 @@ KEY = "made-up-key-of-the-tests"
 CONF = """\
 launch=gsqlite3
 gsqlite3-database={dir}/pdns.db
+gsqlite3-dnssec=yes
 gsqlite3-pragma-synchronous=0
 local-address=127.0.0.1
 local-port={dns}
@@ -137,13 +138,16 @@ class PowerDNS:
                     {"content": c, "disabled": off} for c, off in records]}
                 for name, rdtype, ttl, records in sets], **members})
 
+    def sql(self, text, *values):
+        with sqlite3.connect(self.dir / "pdns.db", timeout=10) as db:
+            return db.execute(text, values).fetchall()
+
     def rows(self, zone):
         """[(name, type, content, ttl, disabled)…] of its database."""
-        with sqlite3.connect(self.dir / "pdns.db", timeout=10) as db:
-            return db.execute(
-                "SELECT r.name, r.type, r.content, r.ttl, r.disabled FROM "
-                "records r JOIN domains d ON d.id = r.domain_id "
-                "WHERE d.name = ? AND r.type IS NOT NULL", (zone,)).fetchall()
+        return self.sql(
+            "SELECT r.name, r.type, r.content, r.ttl, r.disabled FROM "
+            "records r JOIN domains d ON d.id = r.domain_id "
+            "WHERE d.name = ? AND r.type IS NOT NULL", zone)
 
     def serial(self, zone):
         return [int(r[2].split()[2]) for r in self.rows(zone)
