@@ -6,21 +6,27 @@
 
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, true, false, NULL,
-     "the remote API, https://PANEL:8080/remote/index.php; http only to a "
-     "loopback address"},
+     "The remote API, https://PANEL:8080/remote/index.php; http only to a "
+     "loopback address. Redirects are not followed.",
+     "ISPCONFIG_URL"},
     {"user", CONFIG_STR, true, false, NULL,
-     "the remote user (System > Remote Users)"},
+     "The remote user (System > Remote Users).", "ISPCONFIG_USER"},
     {"password", CONFIG_STR, false, false, NULL,
-     "its password; better password-file, or ISPCONFIG_PASSWORD in the "
-     "environment"},
+     "Its password; better password-file, or the environment.",
+     "ISPCONFIG_PASSWORD"},
     {"password-file", CONFIG_STR, false, false, NULL,
-     "a file with the password in its first line"},
+     "A file with the password in its first line.", "ISPCONFIG_PASSWORD_FILE"},
     {"ca-file", CONFIG_STR, false, false, NULL,
-     "PEM file with the issuer of the panel's certificate"},
+     "A PEM file with the issuer of the panel's certificate, instead of the "
+     "system's.",
+     "ISPCONFIG_CA_FILE"},
     {"pin-sha256", CONFIG_STR, false, false, NULL,
-     "trust exactly this server key (base64 of its SHA-256); the error about "
-     "an unknown certificate prints it"},
-    {"timeout", CONFIG_INT, false, false, "30", "seconds for one call"},
+     "Trust exactly this key of the server: the base64 of its SHA-256. Leave "
+     "it out once: the error about the unknown certificate prints the line to "
+     "paste. A new certificate with the same key keeps its pin.",
+     "ISPCONFIG_PIN_SHA256"},
+    {"timeout", CONFIG_INT, false, false, "30",
+     "Whole seconds for one call, from 1 to 600.", "ISPCONFIG_TIMEOUT"},
     {0},
 };
 
@@ -87,8 +93,7 @@ static int read_options(struct ispconfig *p, const struct config_provider *cfg,
                        "pin-sha256 = \"%.80s\" is not the base64 of a SHA-256 "
                        "(44 characters, the last one '=')",
                        pin);
-    return config_secret_get(cfg, "password", "ISPCONFIG_PASSWORD",
-                             &p->password, e);
+    return config_secret_get(cfg, fields, "password", &p->password, e);
 }
 
 static void instance_free(struct ispconfig *p)
