@@ -59,7 +59,7 @@ extern const struct cli_command cli_once, cli_run, cli_plan, cli_lint,
     cli_publish, cli_status, cli_history;
 extern const struct cli_command cli_explain, cli_maintenance, cli_freeze,
     cli_thaw, cli_readmit;
-extern const struct cli_command cli_simulate;
+extern const struct cli_command cli_simulate, cli_providers, cli_doctor;
 
 /* Reads the configuration; on failure says so and returns NULL. */
 struct config *cli_config(const struct cli_options *o);

@@ -209,7 +209,7 @@ def test_commands_and_options(root, agent):
     names = re.findall(r"^  ([a-z]+) ", listed, re.M)
     assert names == ["once", "run", "plan", "lint", "publish", "status",
                      "history", "explain", "maintenance", "freeze", "thaw", "readmit",
-                     "simulate"]
+                     "simulate", "providers"]
     for name in names:
         assert f"\n.It Cm {name}\n" in text
         entry = re.search(rf"^\.Cm {name}\n(.*?)(?=^\.Nm|\Z)", synopsis,
