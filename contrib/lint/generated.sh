@@ -23,7 +23,7 @@ for type in $("$tool" types); do
     }
 done
 for page in $pages; do
-    for part in $(sed -n 's/^\.\\" begin: //p' "$page"); do
+    sed -n 's/^\.\\" begin: //p' "$page" | while read -r part; do
         "$tool" "$part" >"$made/$part"
     done
     awk -v made="$made" '
