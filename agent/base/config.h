@@ -121,6 +121,9 @@ struct config_request {
     const char *zone;     /* or "*" */
     const char *servers;  /* as the zone's option, separated by commas; NULL:
                              not given */
+    bool records; /* whoever asks says himself what is to stand there: it may
+                     be created, and checked in every way; no specs are to be
+                     found */
 };
 /* As config_load, with that zone alone: its section of file where there is
  * one, else one that takes what is not there from nobody: specs are found as

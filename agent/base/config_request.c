@@ -149,6 +149,8 @@ static int select_zone(const struct config_ctx *ctx,
          strcmp(section->provider->name, z->provider->name) == 0))
         *z = *section;
     z->name = arena_strdup(ctx->arena, name);
+    if (req->records)
+        z->create = z->allow_active = true;
     if (req->servers != NULL && read_servers(ctx, req->servers, z) != 0)
         return -1;
     cfg->zones = z;

@@ -146,13 +146,18 @@ static int64_t written_ms(const struct plan_set *ps)
     return t;
 }
 
+static void wait_no_more(struct plan_set *ps)
+{
+    for (size_t k = 0; k < ps->nvalues; k++)
+        ps->values[k].memory->pending = false;
+}
+
 static void on_visible(struct round_zone *z, struct plan_set *ps)
 {
     int64_t after_ms = state_now_ms() - written_ms(ps);
     char text[96];
 
-    for (size_t k = 0; k < ps->nvalues; k++)
-        ps->values[k].memory->pending = false;
+    wait_no_more(ps);
     (void)snprintf(text, sizeof text,
                    "shown by %zu of %zu authoritative servers after "
                    "%" PRId64 ".%" PRId64 " s",
@@ -199,7 +204,9 @@ static void conclude(struct round_zone *z, size_t s, const struct look *looks)
 
     for (size_t i = 0; i < z->nservers; i++)
         all = all && looks[i].seen;
-    if (all)
+    if (z->nservers == 0)
+        wait_no_more(ps); /* nobody can be asked */
+    else if (all)
         on_visible(z, ps);
     else
         on_invisible(z, ps, looks);
