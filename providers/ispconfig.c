@@ -175,4 +175,5 @@ const struct provider_ops provider_ispconfig = {
     .list_records = isp_list_records,
     .apply = isp_apply,
     .write_spec = isp_write_spec,
+    .check = isp_check,
 };

@@ -381,4 +381,5 @@ const struct provider_ops provider_zonefile = {
     .list_records = zonefile_list_records,
     .apply = zonefile_apply,
     .write_spec = zonefile_write_spec,
+    .check = zonefile_look,
 };

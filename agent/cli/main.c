@@ -13,9 +13,10 @@
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cli_once,   &cli_run,     &cli_plan,     &cli_lint,        &cli_publish,
-    &cli_status, &cli_history, &cli_explain,  &cli_maintenance, &cli_freeze,
-    &cli_thaw,   &cli_readmit, &cli_simulate, &cli_providers,   NULL};
+    &cli_once,        &cli_run,       &cli_plan,    &cli_lint,
+    &cli_publish,     &cli_status,    &cli_history, &cli_explain,
+    &cli_maintenance, &cli_freeze,    &cli_thaw,    &cli_readmit,
+    &cli_simulate,    &cli_providers, &cli_doctor,  NULL};
 
 /* One row an option: letter (as in cli_command.takes), long name, argument,
  * help. Letters above 'Z' in upper case have no short form. */
