@@ -296,7 +296,7 @@ struct rest_records {
 };
 /* Which ones are wanted. */
 struct rest_wanted {
-    const char *const *names; /* canonical */
+    const char *const *names; /* canonical, sorted by strcmp */
     size_t n;
     bool specs; /* TXT at every _failover name, instead of names */
     bool txt;   /* TXT only, else A, AAAA and CNAME only */
@@ -340,8 +340,8 @@ void rest_account_is(struct rest *p, const char *account, const struct err *e);
 
 /* ---- reading (rest_read.c) ----------------------------------------------- */
 
-/* What is wanted, in an arena of the caller. An answer without any record at
- * all is an error (ERR_RETRY), not "no records". */
+/* What is wanted (names in any order), in an arena of the caller. An answer
+ * without any record at all is an error (ERR_RETRY), not "no records". */
 typedef void rest_records_cb(void *arg, const struct err *e,
                              const struct rest_records *r);
 void rest_read(struct rest *p, struct arena *a, struct rest_zone *z,

@@ -16,6 +16,11 @@ bool rest_spec_owner(const char *name, char out[NAME_SIZE])
     return true;
 }
 
+static int by_name(const void *name, const void *other)
+{
+    return strcmp(name, *(const char *const *)other);
+}
+
 static bool is_wanted(const struct rest_wanted *w, const char *name,
                       enum rr_type t)
 {
@@ -25,10 +30,8 @@ static bool is_wanted(const struct rest_wanted *w, const char *name,
         return false;
     if (w->specs)
         return rest_spec_owner(name, owner);
-    for (size_t i = 0; i < w->n; i++)
-        if (name_equal(w->names[i], name))
-            return true;
-    return false;
+    return w->n > 0 &&
+           bsearch(name, w->names, w->n, sizeof *w->names, by_name) != NULL;
 }
 
 /* The value in canonical form, in a; NULL: not one that can be read. */
