@@ -111,6 +111,25 @@ def test_signed_zone_is_rectified(tool, pdns):  # noqa: F811
     assert f"one.{ZONE}" in order
 
 
+@pytest.mark.parametrize("members, puts", [
+    ({"kind": "Native"}, []),
+    ({"kind": "Master"}, ["notify"]),
+    ({"kind": "Master", "dnssec": True, "api_rectify": False},
+     ["rectify", "notify"]),
+    ({"kind": "Native", "dnssec": True, "api_rectify": True}, []),
+])
+def test_what_follows_a_write(tool, pdns, members, puts):  # noqa: F811
+    seed(pdns, **members)
+    pdns.must("PUT", f"/zones/{ZONE}.",
+              {"api_rectify": members.get("api_rectify", False)})
+    with powerdns.Relay(pdns) as relay:
+        options = {**pdns.options, "url": relay.url}
+        got = tool("powerdns", options, *OUT, "+", *OUT)
+        assert [states(g) for g in got] == [["done"], ["done"]]
+        assert [c.rpartition("/")[2] for c in relay.calls("PUT")] == puts
+        assert len(relay.calls("PATCH")) == 1
+
+
 def test_specs_of_other_zones_are_not_shown(tool, pdns):  # noqa: F811
     seed(pdns, [(f"_failover.www.{ZONE}.", "TXT", 60, [('"[]"', False)]),
                 (f"_failover.off.{ZONE}.", "TXT", 60, [('"[]"', True)])])
