@@ -282,7 +282,9 @@ struct rest_record {
     const char *id; /* NULL: none */
     char name[NAME_SIZE];
     enum rr_type type;
-    const char *data; /* canonical; TXT: bytes, NUL-terminated */
+    const char *data; /* canonical (as it is where it cannot be read as of its
+                         type); TXT: bytes, NUL-terminated */
+    const char *raw;  /* as the API has it, to be written back */
     size_t len;
     uint32_t ttl_s;
     bool enabled;

@@ -118,9 +118,12 @@ static void add_record(const struct rest_style *style,
     out->v = arena_grow(out->a, out->v, &out->cap, out->n, sizeof *out->v);
     r = &out->v[out->n];
     *r = *as;
-    r->data = data_in(style, r->type, data->valuestring, zone, out->a, &r->len);
-    if (r->data == NULL)
-        return;
+    r->raw = arena_strdup(out->a, data->valuestring);
+    r->data = data_in(style, r->type, r->raw, zone, out->a, &r->len);
+    if (r->data == NULL) { /* nobody's to change, but a part of its set */
+        r->data = r->raw;
+        r->len = strlen(r->raw);
+    }
     r->enabled =
         m->disabled == NULL ||
         !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, m->disabled));

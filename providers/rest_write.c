@@ -38,6 +38,8 @@ static cJSON *data_json(const struct rest_style *style, enum rr_type t,
     struct buf b;
     cJSON *v;
 
+    if (it->record != NULL && it->data == it->record->data)
+        return cJSON_CreateString(it->record->raw);
     buf_init(&b, 6 * it->len + 64);
     rest_data_out(style, t, it->data, it->len, &b);
     v = cJSON_CreateString(buf_get(&b));
