@@ -265,6 +265,7 @@ static void describe(struct call *c, struct err *e)
 
 static void read_status(struct call *c, struct http_response *r)
 {
+    struct curl_header *date;
     curl_off_t after = 0;
     char *s = NULL;
 
@@ -277,6 +278,9 @@ static void read_status(struct call *c, struct http_response *r)
         curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
         after > 0)
         r->retry_after_s = after;
+    if (curl_easy_header(c->easy, "Date", 0, CURLH_HEADER, -1, &date) ==
+        CURLHE_OK)
+        r->date_s = curl_getdate(date->value, NULL);
     r->body = buf_get(&c->answer);
     r->body_len = c->answer.len;
 }
@@ -285,7 +289,7 @@ static void deliver(void *arg)
 {
     struct call *c = arg;
     struct http_response r = {
-        .content_type = "", .body = "", .retry_after_s = -1};
+        .content_type = "", .body = "", .retry_after_s = -1, .date_s = -1};
     char *ip = NULL;
 
     c->deliver = NULL;

@@ -43,6 +43,7 @@ struct http_response {
     size_t body_len;
     const char *location;  /* of 3xx: where to, absolute; NULL: none */
     int64_t retry_after_s; /* of 429 and 503, delta or date; -1: none */
+    int64_t date_s;        /* the Date header, seconds since 1970; -1: none */
     int ip_family;         /* of the connection: 4, 6; 0: none */
     char pin_seen[64];     /* the server key's pin where TLS got so far, as
                               pin_sha256 wants it; "" otherwise */
