@@ -5,6 +5,7 @@
 const struct provider_ops *const providers[] = {
     &provider_zonefile,
     &provider_ispconfig,
+    &provider_route53,
     NULL,
 };
 

@@ -193,6 +193,7 @@ struct provider {
 
 extern const struct provider_ops provider_zonefile;
 extern const struct provider_ops provider_ispconfig;
+extern const struct provider_ops provider_route53;
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];
