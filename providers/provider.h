@@ -27,8 +27,11 @@ struct provider; /* an instance: one account or one set of files */
 struct provider_caps {
     bool in_place_disable; /* a withdrawn value stays, switched off */
     bool atomic;           /* a change set is applied as a whole or not */
-    bool local;            /* reading costs nothing: read in every round */
-    bool needs_reload;     /* a served serial is awaited in apply */
+    bool per_set;      /* whole sets are written: without `conditional`, what
+                          another writes at the same moment may be lost */
+    bool conditional;  /* a write fails when what was read has changed */
+    bool local;        /* reading costs nothing: read in every round */
+    bool needs_reload; /* a served serial is awaited in apply */
     bool lists_zones, lists_specs;
     bool creates_missing; /* adds a value it does not hold without `create` */
     uint32_t min_ttl_s;

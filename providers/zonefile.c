@@ -359,6 +359,7 @@ const struct provider_ops provider_zonefile = {
     .fields = fields,
     .caps = {.in_place_disable = true,
              .atomic = true,
+             .conditional = true, /* the file is locked */
              .local = true,
              .needs_reload = true,
              .lists_specs = true,

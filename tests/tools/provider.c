@@ -9,6 +9,8 @@
  *   records ZONE NAME…
  *   apply ZONE (publish|withdraw NAME TYPE DATA TTL)…   TTL - : as it is
  *   create ZONE …      as apply, with create = yes
+ *   write ZONE OWNER TEXT TTL   the spec of OWNER, as it is to be stored
+ *   caps               what the provider says of itself
  *   wait MS            lets time pass
  * Prints one JSON line per answer. Changes with the same name and type make
  * one set. exit 0; 1 when an answer has an error; 2 usage. */
@@ -163,6 +165,17 @@ static void on_apply(void *arg, const struct provider_apply *r)
     finish(t);
 }
 
+static void on_spec_written(void *arg, const struct provider_written *r)
+{
+    struct tool *t = arg;
+
+    add_err(t, t->out, &r->err);
+    (void)cJSON_AddBoolToObject(t->out, "changed", r->changed);
+    if (r->has_serial)
+        (void)cJSON_AddNumberToObject(t->out, "serial", r->serial);
+    finish(t);
+}
+
 /* ---- commands ------------------------------------------------------------ */
 
 static const char *canon(const char *name)
@@ -237,6 +250,41 @@ static void run_records(struct tool *t, char **argv, int argc)
     free(names);
 }
 
+static void run_write(struct tool *t, char **argv)
+{
+    struct spec_write w = {.text = argv[2],
+                           .len = strlen(argv[2]),
+                           .ttl_s = (uint32_t)strtoul(argv[3], NULL, 10)};
+
+    w.zone = canon(argv[0]);
+    w.owner = canon(argv[1]);
+    start(t, "write");
+    t->p->ops->write_spec(t->p, &w, on_spec_written, t);
+    wait_done(t);
+    free((void *)(uintptr_t)w.owner);
+    free((void *)(uintptr_t)w.zone);
+}
+
+static void print_caps(struct tool *t)
+{
+    const struct provider_caps *c = &t->p->ops->caps;
+
+    start(t, "caps");
+    (void)cJSON_AddBoolToObject(t->out, "in_place_disable",
+                                c->in_place_disable);
+    (void)cJSON_AddBoolToObject(t->out, "atomic", c->atomic);
+    (void)cJSON_AddBoolToObject(t->out, "per_set", c->per_set);
+    (void)cJSON_AddBoolToObject(t->out, "conditional", c->conditional);
+    (void)cJSON_AddBoolToObject(t->out, "local", c->local);
+    (void)cJSON_AddBoolToObject(t->out, "lists_zones", c->lists_zones);
+    (void)cJSON_AddBoolToObject(t->out, "lists_specs", c->lists_specs);
+    (void)cJSON_AddBoolToObject(t->out, "creates_missing", c->creates_missing);
+    (void)cJSON_AddNumberToObject(t->out, "min_ttl_s", c->min_ttl_s);
+    (void)cJSON_AddNumberToObject(t->out, "txt_max", (double)c->txt_max);
+    (void)cJSON_AddNumberToObject(t->out, "publish_ms", (double)c->publish_ms);
+    print_line(t);
+}
+
 static void on_wait(void *arg)
 {
     finish(arg);
@@ -246,7 +294,9 @@ static void run_command(struct tool *t, char **argv, int argc)
 {
     const char *zone;
 
-    if (strcmp(argv[0], "zones") == 0) {
+    if (strcmp(argv[0], "caps") == 0) {
+        print_caps(t);
+    } else if (strcmp(argv[0], "zones") == 0) {
         start(t, "zones");
         t->p->ops->list_zones(t->p, on_zones, t);
         wait_done(t);
@@ -263,6 +313,8 @@ static void run_command(struct tool *t, char **argv, int argc)
     } else if (strcmp(argv[0], "apply") == 0 ||
                strcmp(argv[0], "create") == 0) {
         run_apply(t, argv + 1, argc - 1, argv[0][0] == 'c');
+    } else if (strcmp(argv[0], "write") == 0 && argc == 5) {
+        run_write(t, argv + 1);
     } else if (strcmp(argv[0], "wait") == 0) {
         t->done = false;
         (void)loop_timer_start(t->loop, strtol(argv[1], NULL, 10), on_wait, t);

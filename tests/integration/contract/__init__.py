@@ -1,0 +1,1 @@
+"""The contract that every provider fulfils, as tests: see backend.py."""
