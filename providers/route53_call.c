@@ -19,7 +19,6 @@
 #define TRIES_MAX 3       /* of what failed, throttling aside */
 #define STOP_MS 60000     /* after credentials were refused */
 #define SKEW_MAX_S 300    /* what Amazon bears */
-#define RETRY_AFTER_MAX_S 20
 
 struct route53_call {
     struct route53 *p;
@@ -251,9 +250,9 @@ static bool again(struct route53_call *c, const struct http_response *h,
         ; /* nothing was sent, or only read */
     else
         return false;
-    pause = pause_ms(throttled ? c->throttled : c->failed);
-    if (h->retry_after_s > 0 && h->retry_after_s <= RETRY_AFTER_MAX_S)
-        pause = h->retry_after_s * 1000;
+    pause = h->retry_after_s > 0
+                ? h->retry_after_s * 1000
+                : pause_ms(throttled ? c->throttled : c->failed);
     if (clock_mono_ms() + pause - c->start_ms > PATIENCE_MS)
         return false;
     wait_turn(c, pause);
