@@ -54,7 +54,7 @@ static bool is_wanted(const struct walk *w, const struct route53_set *s)
 {
     static const char failover[] = "_failover.";
 
-    if (s->name[0] == '\0')
+    if (s->name[0] == '\0' || w->proving)
         return false;
     if (w->names == NULL)
         return strcmp(s->type, "TXT") == 0 &&
