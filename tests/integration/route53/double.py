@@ -57,6 +57,9 @@ class Route53:
         self.cap = 300             # items of one page, whatever is asked
         self.states = []           # {zone: sets} after each batch
         self.old_errors = False    # <InvalidChangeBatch> instead
+        # Members must stand in the model's order. The service may not insist:
+        # Amazon's own client has its own order.
+        self.ordered = True
         self._ids = itertools.count(1)
         self._lock = threading.RLock()
         double = self
@@ -328,7 +331,7 @@ class Route53:
                 + text("MaxItems", n) + "</ListResourceRecordSetsResponse>")
 
     def _batch(self, zone, body):
-        comment, changes = _read_batch(body)
+        comment, changes = _Reader(self.ordered).batch(body)
         zone.change(changes)
         self.accepted += 1
         self.bodies.append(body.decode())
@@ -358,48 +361,56 @@ class Route53:
 # -- reading a request ---------------------------------------------------------------
 
 
-def _children(node, *names):
-    """The children, which must be among names, in that order."""
-    found = [c.tag.removeprefix(f"{{{NS}}}") for c in node]
-    places = [names.index(n) if n in names else -1 for n in found]
-    if -1 in places or places != sorted(set(places)):
-        raise Refused("InvalidInput", f"unexpected members {found} of "
-                      f"{node.tag}; in order: {names}")
-    return dict(zip(found, node))
+class _Reader:
+    def __init__(self, ordered):
+        self.ordered = ordered
 
+    def children(self, node, *names):
+        """The children: each once, all among names, in that order."""
+        found = [c.tag.removeprefix(f"{{{NS}}}") for c in node]
+        places = [names.index(n) if n in names else -1 for n in found]
+        if not self.ordered:
+            places.sort()
+        if -1 in places or places != sorted(set(places)):
+            raise Refused("InvalidInput", f"unexpected members {found} of "
+                          f"{node.tag}; in order: {names}")
+        return dict(zip(found, node))
 
-def _read_set(node):
-    members = _children(node, *MEMBERS)
-    values = ttl = None
-    if "ResourceRecords" in members:
-        values = [_children(r, "Value")["Value"].text or ""
-                  for r in members["ResourceRecords"]]
-    if "TTL" in members:
-        ttl = int(members["TTL"].text)
-    more = {k: ET.tostring(v, encoding="unicode") if len(v) else v.text
-            for k, v in members.items() if k not in (
-                "Name", "Type", "SetIdentifier", "TTL", "ResourceRecords")}
-    set_id = members.get("SetIdentifier")
-    return Set(members["Name"].text, members["Type"].text,
-               None if set_id is None else set_id.text, ttl, values, more)
+    def set(self, node):
+        members = self.children(node, *MEMBERS)
+        values = ttl = None
+        if "ResourceRecords" in members:
+            values = [self.children(r, "Value")["Value"].text or ""
+                      for r in members["ResourceRecords"]]
+        if "TTL" in members:
+            ttl = int(members["TTL"].text)
+        more = {k: ET.tostring(v, encoding="unicode") if len(v) else v.text
+                for k, v in members.items() if k not in (
+                    "Name", "Type", "SetIdentifier", "TTL",
+                    "ResourceRecords")}
+        set_id = members.get("SetIdentifier")
+        return Set(members["Name"].text, members["Type"].text,
+                   None if set_id is None else set_id.text, ttl, values, more)
 
-
-def _read_batch(body):
-    try:
-        root = ET.fromstring(body)
-    except ET.ParseError as e:
-        raise Refused("InvalidInput", f"malformed XML: {e}") from None
-    if root.tag != f"{{{NS}}}ChangeResourceRecordSetsRequest":
-        raise Refused("InvalidInput", f"unexpected {root.tag}")
-    batch = _children(_children(root, "ChangeBatch")["ChangeBatch"],
-                      "Comment", "Changes")
-    comment = batch["Comment"].text or "" if "Comment" in batch else ""
-    if len(comment) > 256:
-        raise Refused("InvalidInput", "Comment is longer than 256")
-    changes = []
-    for node in batch["Changes"]:
-        c = _children(node, "Action", "ResourceRecordSet")
-        if c["Action"].text not in ("CREATE", "DELETE", "UPSERT"):
-            raise Refused("InvalidInput", f"Action {c['Action'].text}")
-        changes.append((c["Action"].text, _read_set(c["ResourceRecordSet"])))
-    return comment, changes
+    def batch(self, body):
+        """(comment, [(action, Set)])"""
+        try:
+            root = ET.fromstring(body)
+        except ET.ParseError as e:
+            raise Refused("InvalidInput", f"malformed XML: {e}") from None
+        if root.tag != f"{{{NS}}}ChangeResourceRecordSetsRequest":
+            raise Refused("InvalidInput", f"unexpected {root.tag}")
+        batch = self.children(
+            self.children(root, "ChangeBatch")["ChangeBatch"], "Comment",
+            "Changes")
+        comment = batch["Comment"].text or "" if "Comment" in batch else ""
+        if len(comment) > 256:
+            raise Refused("InvalidInput", "Comment is longer than 256")
+        changes = []
+        for node in batch["Changes"]:
+            c = self.children(node, "Action", "ResourceRecordSet")
+            if c["Action"].text not in ("CREATE", "DELETE", "UPSERT"):
+                raise Refused("InvalidInput", f"Action {c['Action'].text}")
+            changes.append((c["Action"].text,
+                            self.set(c["ResourceRecordSet"])))
+        return comment, changes
