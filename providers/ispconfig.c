@@ -1,6 +1,5 @@
 #include "providers/ispconfig.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +14,7 @@ static const struct config_field fields[] = {
      "environment"},
     {"password-file", CONFIG_STR, false, false, NULL,
      "a file with the password in its first line"},
-    {"ca-file", CONFIG_STR, false, false, NULL,
-     "PEM file with the issuer of the panel's certificate"},
-    {"pin-sha256", CONFIG_STR, false, false, NULL,
-     "trust exactly this server key (base64 of its SHA-256); the error about "
-     "an unknown certificate prints it"},
-    {"timeout", CONFIG_INT, false, false, "30", "seconds for one call"},
+    ENDPOINT_FIELDS,
     {0},
 };
 
@@ -31,62 +25,17 @@ static int fail_at(const struct config_provider *cfg, struct err *e)
     return err_wrap(e, "provider \"%s\" (line %d)", cfg->name, cfg->line);
 }
 
-static int check_url(const char *url, struct err *e)
-{
-    struct http_url u;
-
-    if (http_url_parse(url, &u, e) != 0)
-        return err_wrap(e, "url");
-    if (!u.https && !u.loopback)
-        return err_set(e, ERR_INPUT,
-                       "url = \"%.200s\" would send the password in the clear; "
-                       "change that line to https://… (http is allowed only "
-                       "to a loopback address such as 127.0.0.1)",
-                       url);
-    return 0;
-}
-
-static int check_timeout(const char *text, int64_t *ms, struct err *e)
-{
-    char *end;
-    long s = strtol(text, &end, 10);
-
-    if (end == text || *end != '\0' || s < 1 || s > 600)
-        return err_set(e, ERR_INPUT,
-                       "timeout = %.40s: seconds from 1 to 600 are accepted",
-                       text);
-    *ms = (int64_t)s * 1000;
-    return 0;
-}
-
-static char *dup_or_null(const char *s)
-{
-    return s != NULL && s[0] != '\0' ? mem_strdup(s) : NULL;
-}
-
 static int read_options(struct ispconfig *p, const struct config_provider *cfg,
                         struct err *e)
 {
-    const char *url = config_option_get(cfg, fields, "url");
     const char *user = config_option_get(cfg, fields, "user");
-    const char *pin = config_option_get(cfg, fields, "pin-sha256");
-    const char *timeout = config_option_get(cfg, fields, "timeout");
 
-    if (url == NULL || user == NULL || user[0] == '\0')
+    if (user == NULL || user[0] == '\0')
         return err_set(e, ERR_INPUT, "the options url and user are required");
-    if (check_url(url, e) != 0 ||
-        check_timeout(timeout, &p->timeout_ms, e) != 0)
+    if (endpoint_read(cfg, fields, "password", &p->endpoint, e) != 0)
         return -1;
     p->title = mem_strdup(cfg->name);
-    p->url = mem_strdup(url);
     p->user = mem_strdup(user);
-    p->ca_file = dup_or_null(config_option_get(cfg, fields, "ca-file"));
-    p->pin = dup_or_null(pin);
-    if (p->pin != NULL && !http_pin_is_valid(p->pin))
-        return err_set(e, ERR_INPUT,
-                       "pin-sha256 = \"%.80s\" is not the base64 of a SHA-256 "
-                       "(44 characters, the last one '=')",
-                       pin);
     return config_secret_get(cfg, "password", "ISPCONFIG_PASSWORD",
                              &p->password, e);
 }
@@ -94,10 +43,8 @@ static int read_options(struct ispconfig *p, const struct config_provider *cfg,
 static void instance_free(struct ispconfig *p)
 {
     free(p->title);
-    free(p->url);
     free(p->user);
-    free(p->ca_file);
-    free(p->pin);
+    endpoint_fini(&p->endpoint);
     if (p->password != NULL)
         config_secret_free(p->password);
     explicit_bzero(p->sid, sizeof p->sid);

@@ -8,6 +8,7 @@
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
 #include "agent/base/name.h"
+#include "providers/endpoint.h"
 #include "providers/provider.h"
 #include "providers/soap.h"
 
@@ -43,8 +44,8 @@ struct ispconfig {
     struct provider_env env;
     struct loop *loop;
     struct http *http;
-    char *title, *url, *user, *password, *ca_file, *pin;
-    int64_t timeout_ms;
+    struct endpoint endpoint;
+    char *title, *user, *password;
 
     enum isp_session session;
     char sid[ISPCONFIG_SESSION_SIZE];

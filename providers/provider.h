@@ -157,6 +157,12 @@ struct provider_env {
                  const struct err *e);
     bool (*stopped)(void *arg, const char *provider, uint32_t print,
                     struct err *e);
+    /* What a provider must put back when it makes a record anew that it took
+     * out: kept across runs. May be NULL. key: of the record; text: copied.
+     * kept returns it, borrowed until the next call, or NULL. */
+    void (*keep)(void *arg, const char *provider, const char *key,
+                 const char *text);
+    const char *(*kept)(void *arg, const char *provider, const char *key);
     void *arg;
 };
 
@@ -196,6 +202,9 @@ struct provider {
 
 extern const struct provider_ops provider_zonefile;
 extern const struct provider_ops provider_ispconfig;
+extern const struct provider_ops provider_powerdns;
+extern const struct provider_ops provider_dnsimple;
+extern const struct provider_ops provider_cloudflare;
 extern const struct provider_ops provider_route53;
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */

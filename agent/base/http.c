@@ -190,8 +190,10 @@ static void call_free(struct call *c)
         (void)curl_multi_remove_handle(c->h->multi, c->easy);
         curl_easy_cleanup(c->easy);
     }
-    curl_slist_free_all(c->headers);
     /* Bodies and headers carry passwords and session ids. */
+    for (struct curl_slist *l = c->headers; l != NULL; l = l->next)
+        explicit_bzero(l->data, strlen(l->data));
+    curl_slist_free_all(c->headers);
     if (c->body != NULL)
         explicit_bzero(c->body, c->body_len);
     free(c->body);
@@ -283,6 +285,22 @@ static void read_status(struct call *c, struct http_response *r)
         r->date_s = curl_getdate(date->value, NULL);
     r->body = buf_get(&c->answer);
     r->body_len = c->answer.len;
+    r->easy = c->easy;
+}
+
+const char *http_header(const struct http_response *r, const char *name)
+{
+    struct curl_header *h;
+    size_t last;
+
+    if (r->easy == NULL ||
+        curl_easy_header(r->easy, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+        return NULL;
+    last = h->amount - 1;
+    if (last > 0 && curl_easy_header(r->easy, name, last, CURLH_HEADER, -1,
+                                     &h) != CURLHE_OK)
+        return NULL;
+    return h->value;
 }
 
 static void deliver(void *arg)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "agent/base/core.h"
 #include "agent/base/duration.h"
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
@@ -86,12 +86,12 @@ static const char example[] =
 
 struct config *cli_config(const struct cli_options *o)
 {
-    struct config_schema schemas[16];
+    struct config_schema schemas[32];
     struct config *cfg = NULL;
     struct err e;
     size_t n = 0;
 
-    for (; providers[n] != NULL && n < 15; n++) {
+    for (; providers[n] != NULL && n < 31; n++) {
         schemas[n].type = providers[n]->type;
         schemas[n].fields = providers[n]->fields;
     }
@@ -319,14 +319,6 @@ static int run_command(int argc, char **argv, const struct cli_command *c,
     return rc;
 }
 
-/* Keeps secrets out of core dumps. */
-static void no_core(void)
-{
-    struct rlimit none = {0, 0};
-
-    (void)setrlimit(RLIMIT_CORE, &none);
-}
-
 int main(int argc, char **argv)
 {
     struct cli_options o = {.config = CLI_CONFIG_DEFAULT,
@@ -337,7 +329,7 @@ int main(int argc, char **argv)
     const char *name;
     int rc, at;
 
-    no_core();
+    core_forbid();
     if (parse(argc, argv, "dnsfailover", "cvhV", true, &o) != 0)
         return CLI_USAGE;
     at = optind;

@@ -45,6 +45,21 @@ static bool is_stopped(void *arg, const char *provider, uint32_t print,
     return true;
 }
 
+static void on_keep(void *arg, const char *provider, const char *key,
+                    const char *text)
+{
+    struct round *r = arg;
+
+    state_kept_set(r->state, provider, key, text);
+}
+
+static const char *find_kept(void *arg, const char *provider, const char *key)
+{
+    struct round *r = arg;
+
+    return state_kept_find(r->state, provider, key);
+}
+
 void round_open_providers(struct round *r)
 {
     struct provider_env env = {.loop = r->loop,
@@ -52,6 +67,8 @@ void round_open_providers(struct round *r)
                                .served_serial = round_served_serial,
                                .stop = on_stop,
                                .stopped = is_stopped,
+                               .keep = on_keep,
+                               .kept = find_kept,
                                .arg = r};
 
     r->providers =

@@ -36,6 +36,7 @@ ROW_FN(zone, zones)
 ROW_FN(judge, judges)
 ROW_FN(override, overrides)
 ROW_FN(stop, stops)
+ROW_FN(kept, kepts)
 ROW_FN(problem, problems)
 
 int64_t state_now_ms(void)
@@ -131,6 +132,28 @@ void state_text(char **field, const char *text)
 struct state_stop *state_stop_get(struct state *s, const char *provider)
 {
     return state_stop_row(s, provider);
+}
+
+void state_kept_set(struct state *s, const char *provider, const char *key,
+                    const char *text)
+{
+    char *whole = mem_printf("%s|%s", provider, key);
+    struct state_kept *row = state_kept_row(s, whole);
+
+    state_text(&row->text, text);
+    row->wall_ms = clock_wall_ms();
+    free(whole);
+}
+
+const char *state_kept_find(struct state *s, const char *provider,
+                            const char *key)
+{
+    char *whole = mem_printf("%s|%s", provider, key);
+    struct state_kept *row = NULL;
+
+    HASH_FIND_STR(s->kepts, whole, row);
+    free(whole);
+    return row != NULL ? row->text : NULL;
 }
 
 bool state_problem(struct state *s, const char *key, bool minor,
@@ -250,6 +273,7 @@ void state_clear(struct state *s)
     CLEAR(judge, judges, (free(row->print), free(row->truth), free(row->dcs)));
     CLEAR(override, overrides, free(row->user));
     CLEAR(stop, stops, free(row->text));
+    CLEAR(kept, kepts, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);
 }
