@@ -33,13 +33,11 @@ static const struct config_field fields[] = {
      "the region that requests are signed for; us-east-1 everywhere but in "
      "partitions of their own (China: cn-northwest-1)",
      NULL},
-    {"ca-file", CONFIG_STR, false, false, NULL,
-     "PEM file with the issuer of the endpoint's certificate", NULL},
     {"wait-insync", CONFIG_BOOL, false, false, "no",
      "after a change wait, up to a minute, until all servers of Route 53 have "
      "it",
      NULL},
-    {"timeout", CONFIG_INT, false, false, "30", "seconds for one call", NULL},
+    ENDPOINT_FIELDS,
     {0},
 };
 
@@ -50,21 +48,15 @@ static int fail_at(const struct config_provider *cfg, struct err *e)
     return err_wrap(e, "provider \"%s\" (line %d)", cfg->name, cfg->line);
 }
 
-/* Into url and host, as requests need them. */
-static int read_url(struct route53 *p, const char *url, struct err *e)
+/* Without a path, as requests need it, and as the Host header has it. */
+static int read_host(struct route53 *p, struct err *e)
 {
+    const char *url = p->endpoint.url, *start = strstr(url, "://"), *after;
     struct http_url u;
-    const char *after, *start = strstr(url, "://");
     bool v6;
 
     if (http_url_parse(url, &u, e) != 0)
         return err_wrap(e, "url");
-    if (!u.https && !u.loopback)
-        return err_set(
-            e, ERR_INPUT,
-            "url = \"%.200s\" is not encrypted; accepted: https://…, "
-            "and http to a loopback address such as 127.0.0.1",
-            url);
     after = start != NULL ? start + 3 + strcspn(start + 3, "/?#") : "";
     if (after[0] != '\0' && strcmp(after, "/") != 0)
         return err_set(e, ERR_INPUT,
@@ -77,20 +69,7 @@ static int read_url(struct route53 *p, const char *url, struct err *e)
     else
         p->host = mem_printf("%s%s%s:%d", v6 ? "[" : "", u.host, v6 ? "]" : "",
                              u.port);
-    p->url = mem_printf("%s://%s", u.https ? "https" : "http", p->host);
-    return 0;
-}
-
-static int read_timeout(const char *text, int64_t *ms, struct err *e)
-{
-    char *end;
-    long s = strtol(text, &end, 10);
-
-    if (end == text || *end != '\0' || s < 1 || s > 600)
-        return err_set(e, ERR_INPUT,
-                       "timeout = %.40s: seconds from 1 to 600 are accepted",
-                       text);
-    *ms = (int64_t)s * 1000;
+    p->base_url = mem_printf("%s://%s", u.https ? "https" : "http", p->host);
     return 0;
 }
 
@@ -162,11 +141,9 @@ static int read_credential(const struct config_provider *cfg, const char *name,
 static int read_options(struct route53 *p, const struct config_provider *cfg,
                         struct err *e)
 {
-    const char *ca = config_option_get(cfg, fields, "ca-file");
     const char *region = config_option_get(cfg, fields, "region");
 
     p->title = mem_strdup(cfg->name);
-    p->ca_file = ca != NULL ? mem_strdup(ca) : NULL;
     p->wait_insync =
         strcmp(config_option_get(cfg, fields, "wait-insync"), "yes") == 0;
     if (!is_word(region, LETTERS "-"))
@@ -174,9 +151,9 @@ static int read_options(struct route53 *p, const struct config_provider *cfg,
                        "region = \"%.60s\"; accepted: a name such as us-east-1",
                        region);
     p->region = mem_strdup(region);
-    if (read_url(p, config_option_get(cfg, fields, "url"), e) != 0 ||
-        read_timeout(config_option_get(cfg, fields, "timeout"), &p->timeout_ms,
-                     e) != 0 ||
+    if (endpoint_read(cfg, fields, "session token and all changes",
+                      &p->endpoint, e) != 0 ||
+        read_host(p, e) != 0 ||
         read_zone_id(p, config_option_get(cfg, fields, "zone-id"), e) != 0 ||
         read_credential(cfg, "access-key-id", true, &p->key_id, e) != 0 ||
         read_credential(cfg, "secret-access-key", true, &p->secret, e) != 0 ||
@@ -189,10 +166,10 @@ static void instance_free(struct route53 *p)
 {
     route53_zones_free(p);
     free(p->title);
-    free(p->url);
+    endpoint_fini(&p->endpoint);
+    free(p->base_url);
     free(p->host);
     free(p->region);
-    free(p->ca_file);
     free(p->zone_id);
     config_secret_free(p->key_id);
     config_secret_free(p->secret);
@@ -207,8 +184,8 @@ static int route53_open(const struct provider_env *env,
     struct route53 *p = mem_alloc(sizeof *p);
 
     p->base.ops = &provider_route53;
+    p->env = *env;
     p->loop = env->loop;
-    p->http = env->http;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
         return fail_at(cfg, e);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/mem.h"
+#include "providers/endpoint.h"
 #include "providers/provider.h"
 #include "providers/route53_answer.h"
 
@@ -38,14 +39,14 @@ struct route53_zone {
 
 struct route53 {
     struct provider base; /* first */
+    struct provider_env env;
     struct loop *loop;
-    struct http *http;
+    struct endpoint endpoint;
     char *title;
-    char *url;  /* scheme and host, without a path */
-    char *host; /* as the Host header has it */
-    char *region, *ca_file, *zone_id;
+    char *base_url; /* of the endpoint, without a path */
+    char *host;     /* as the Host header has it */
+    char *region, *zone_id;
     char *key_id, *secret, *token;
-    int64_t timeout_ms;
     bool wait_insync, may_not_get_change;
 
     int64_t budget_ms;  /* when the calls so far would be paid for */
@@ -162,6 +163,7 @@ struct route53_edit {
     const char **values;           /* of the new set; all in the arena */
     size_t n;
     uint32_t ttl_s;
+    bool ttl_given;   /* by the spec, or by the old set */
     const char *what; /* "www.example.org. A +192.0.2.2 -192.0.2.1" */
 };
 

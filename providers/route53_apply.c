@@ -114,6 +114,44 @@ static void give_up(struct applying *ap, const struct err *e)
 
 /* ---- planning ------------------------------------------------------------ */
 
+/* A set that goes takes its TTL with it: it is kept for the day when the set
+ * is made anew by a spec that says none. */
+static char *keep_key(const struct applying *ap, const struct job *job)
+{
+    const struct change *c = &ap->set.v[job->first];
+
+    return mem_printf("%s|%s", c->name, rr_type_name(c->type));
+}
+
+static void keep_ttl(const struct applying *ap, const struct job *job)
+{
+    struct provider_env *env = &ap->p->env;
+    char *key, *text;
+
+    if (job->edit.n > 0 || job->edit.old == NULL || env->keep == NULL)
+        return;
+    key = keep_key(ap, job);
+    text = mem_printf("%u", job->edit.old->ttl_s);
+    env->keep(env->arg, ap->p->title, key, text);
+    free(text);
+    free(key);
+}
+
+static void use_kept_ttl(const struct applying *ap, struct job *job)
+{
+    struct provider_env *env = &ap->p->env;
+    const char *text;
+    char *key;
+
+    if (job->edit.ttl_given || env->kept == NULL)
+        return;
+    key = keep_key(ap, job);
+    text = env->kept(env->arg, ap->p->title, key);
+    if (text != NULL)
+        job->edit.ttl_s = (uint32_t)strtoul(text, NULL, 10);
+    free(key);
+}
+
 static int by_name(const void *pa, const void *pb)
 {
     const struct job *a = pa, *b = pb;
@@ -147,6 +185,7 @@ static void plan(struct applying *ap, const struct route53_sets_found *found)
             settle_set(ap, i, CHANGE_FAILED, &e);
             break;
         case ROUTE53_TO_WRITE:
+            use_kept_ttl(ap, job);
             ap->n_jobs++;
             break;
         }
@@ -284,6 +323,8 @@ static void on_sent(void *arg, const struct err *e)
 
     switch (e->code) {
     case ERR_NONE:
+        for (size_t i = ap->at; i < ap->at + ap->sent; i++)
+            keep_ttl(ap, &ap->jobs[i]);
         settle_batch(ap, CHANGE_DONE, NULL);
         ap->at += ap->sent;
         send_next(ap);

@@ -220,10 +220,10 @@ static void read_answer(const struct route53_call *c,
 /* ---- again --------------------------------------------------------------- */
 
 /* Between the half and the whole of what doubling gives: clients that were
- * throttled together do not come back together. */
+ * throttled together do not come back together. tries: from 1 */
 static int64_t pause_ms(unsigned tries)
 {
-    int64_t most = (int64_t)PAUSE_MS << (tries < 8 ? tries : 8);
+    int64_t most = (int64_t)PAUSE_MS << (tries < 8 ? tries - 1 : 7);
     uint32_t r = 0;
 
     if (most > PAUSE_MAX_MS)
@@ -329,14 +329,12 @@ static void send_now(void *arg)
     }
     p->refused.code = ERR_NONE;
     a = arena_new();
-    req.url = arena_printf(a, "%s%s%s%s", p->url, c->path,
+    req.url = arena_printf(a, "%s%s%s%s", p->base_url, c->path,
                            c->query[0] != '\0' ? "?" : "", c->query);
     req.headers = sign(c, a);
-    req.timeout_ms = p->timeout_ms;
-    req.connect_timeout_ms = p->timeout_ms < 10000 ? p->timeout_ms : 0;
     req.max_body = ROUTE53_MAX_ANSWER;
-    req.ca_file = p->ca_file;
-    http_send(p->http, &req, on_answer, c);
+    endpoint_request(&p->endpoint, &req);
+    http_send(p->env.http, &req, on_answer, c);
     arena_free(a);
 }
 

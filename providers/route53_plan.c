@@ -74,7 +74,7 @@ static void remove_value(struct route53_edit *edit, const char *data)
 static void carry_out(struct arena *a, const struct change_set *set,
                       const bool *open, size_t first, struct route53_edit *edit)
 {
-    bool has_ttl = false;
+    bool has_ttl = false; /* of a change */
 
     for (size_t i = first; i < set->n; i++) {
         const struct change *c = &set->v[i];
@@ -89,7 +89,7 @@ static void carry_out(struct arena *a, const struct change_set *set,
         if (publish && c->ttl_s >= 0 &&
             (!has_ttl || c->ttl_s < (int64_t)edit->ttl_s)) {
             edit->ttl_s = c->ttl_s > INT32_MAX ? INT32_MAX : (uint32_t)c->ttl_s;
-            has_ttl = true;
+            has_ttl = edit->ttl_given = true;
         }
         edit->what = arena_printf(a, "%.400s %c%.100s", edit->what,
                                   publish ? '+' : '-', c->data);
@@ -213,6 +213,7 @@ enum route53_verdict route53_plan_set(struct arena *a,
     edit->old = all.old;
     edit->name = all.old != NULL ? all.old->as_named : c->name;
     edit->ttl_s = all.old != NULL ? all.old->ttl_s : ROUTE53_TTL_S;
+    edit->ttl_given = all.old != NULL;
     edit->values = arena_array(a, all.n + set->n + 1, sizeof *edit->values);
     memcpy(edit->values, all.values, all.n * sizeof *edit->values);
     edit->n = all.n;

@@ -265,29 +265,6 @@ static void describe(struct call *c, struct err *e)
                       c->detail);
 }
 
-static void read_status(struct call *c, struct http_response *r)
-{
-    struct curl_header *date;
-    curl_off_t after = 0;
-    char *s = NULL;
-
-    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
-    (void)curl_easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
-    if (curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
-        s != NULL)
-        r->content_type = s;
-    if ((r->status == 429 || r->status == 503) &&
-        curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
-        after > 0)
-        r->retry_after_s = after;
-    if (curl_easy_header(c->easy, "Date", 0, CURLH_HEADER, -1, &date) ==
-        CURLHE_OK)
-        r->date_s = curl_getdate(date->value, NULL);
-    r->body = buf_get(&c->answer);
-    r->body_len = c->answer.len;
-    r->easy = c->easy;
-}
-
 const char *http_header(const struct http_response *r, const char *name)
 {
     struct curl_header *h;
@@ -301,6 +278,29 @@ const char *http_header(const struct http_response *r, const char *name)
                                      &h) != CURLHE_OK)
         return NULL;
     return h->value;
+}
+
+static void read_status(struct call *c, struct http_response *r)
+{
+    curl_off_t after = 0;
+    const char *date;
+    char *s = NULL;
+
+    r->easy = c->easy;
+    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
+    (void)curl_easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
+    if (curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
+        s != NULL)
+        r->content_type = s;
+    if ((r->status == 429 || r->status == 503) &&
+        curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
+        after > 0)
+        r->retry_after_s = after;
+    date = http_header(r, "Date");
+    if (date != NULL)
+        r->date_s = curl_getdate(date, NULL);
+    r->body = buf_get(&c->answer);
+    r->body_len = c->answer.len;
 }
 
 static void deliver(void *arg)

@@ -50,6 +50,13 @@ def test_kinds_of_a_name_change_together(r53):  # noqa: F811
     assert got.states() == ["done", "done"] and r53.values("www") == [A]
 
 
+def test_a_set_that_went_comes_back_with_its_ttl(r53):  # noqa: F811
+    r53.put("www", "A", A, ttl=77)
+    got = r53(*apply(withdraw(A)), "+", *apply(publish(B)))
+    assert got.code == 0 and r53.values("www") == [B]
+    assert r53.zone.sets["www.example.org.", "A", None].ttl == 77
+
+
 def test_a_second_cname_is_refused_here(r53):  # noqa: F811
     r53.put("www", "CNAME", "Old.example.net")
     got = r53(*apply(publish("new.example.net.", kind="CNAME")))
@@ -219,21 +226,20 @@ def test_lost_and_not_to_be_read(r53):  # noqa: F811
 # ---- throttling ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", ["Throttling", "ThrottlingException",
-                                  "PriorRequestNotComplete"])
-def test_throttled(r53, code):  # noqa: F811
+def test_throttled(r53):  # noqa: F811
     r53.put("www", "A", A)
-    r53.double.fault("answer", CHANGE, times=2, code=code, text="Rate exceeded")
-    began = time.monotonic()
+    for code in ("Throttling", "ThrottlingException",
+                 "PriorRequestNotComplete"):
+        r53.double.fault("answer", CHANGE, code=code, text="Rate exceeded")
     got = r53(*SWAP)
     assert got.states() == ["done", "done"] and r53.values("www") == [B]
     times = [x["time"] for x in r53.double.log if x["action"] == CHANGE]
     pauses = [b - a for a, b in zip(times, times[1:])]
-    assert len(pauses) == 2
-    assert 0.5 <= pauses[0] < 1.3 and 1.0 <= pauses[1] < 2.5, pauses
+    assert len(pauses) == 3
+    for pause, most in zip(pauses, (0.5, 1.0, 2.0)):
+        assert most / 2 - 0.01 <= pause < most + 0.5, pauses
     assert len({x["body"] for x in r53.double.log
                 if x["action"] == CHANGE}) == 1  # the same batch
-    assert time.monotonic() - began < 10
 
 
 def test_a_read_is_tried_again(r53):  # noqa: F811

@@ -249,7 +249,7 @@ def test_credentials_of_files(r53, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("options, part", [
-    ({"url": "http://192.0.2.1"}, "is not encrypted"),
+    ({"url": "http://192.0.2.1"}, "in the clear"),
     ({"url": "https://route53.amazonaws.com/x"}, "goes on behind the host"),
     ({"url": "ftp://x"}, "url"),
     ({"zone-id": "Z 1"}, "the id of a hosted zone"),
