@@ -3,8 +3,12 @@
 #include <string.h>
 
 const struct provider_ops *const providers[] = {
-    &provider_zonefile, &provider_ispconfig,  &provider_powerdns,
-    &provider_dnsimple, &provider_cloudflare, &provider_route53,
+    &provider_zonefile,
+    &provider_ispconfig,
+    &provider_powerdns,
+    &provider_dnsimple,
+    &provider_cloudflare,
+    &provider_route53,
     NULL,
 };
 
