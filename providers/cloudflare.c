@@ -7,19 +7,21 @@
 
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, false, false, "https://api.cloudflare.com/client/v4",
-     "the API, where it is not Cloudflare's own address"},
+     "The API, where it is not at Cloudflare's own address.", "CLOUDFLARE_URL"},
     {"token", CONFIG_STR, false, false, NULL,
-     "an API token with the right DNS: Edit (and Zone: Read, without zone-id) "
-     "on the zones; better token-file, or CLOUDFLARE_API_TOKEN in the "
-     "environment",
-     "CLOUDFLARE_API_TOKEN CF_DNS_API_TOKEN CLOUDFLARE_DNS_API_TOKEN"},
+     "An API token with the right DNS: Edit, and without zone-id Zone: Read, "
+     "on "
+     "the zones; better token-file, or the environment. The Global API Key is "
+     "refused.",
+     "CLOUDFLARE_API_TOKEN CLOUDFLARE_DNS_API_TOKEN CF_DNS_API_TOKEN"},
     {"token-file", CONFIG_STR, false, false, NULL,
-     "a file with the token in its first line"},
+     "A file with the token in its first line.",
+     "CLOUDFLARE_API_TOKEN_FILE CLOUDFLARE_DNS_API_TOKEN_FILE"},
     {"zone-id", CONFIG_STR, false, false, NULL,
-     "the zone's id, of a provider for one zone: the token then needs no right "
-     "to list zones",
+     "The zone's id, where this section serves one zone: the token then needs "
+     "no right to list zones.",
      "CLOUDFLARE_ZONE_ID"},
-    ENDPOINT_FIELDS,
+    ENDPOINT_FIELDS("CLOUDFLARE"),
     {0},
 };
 
@@ -57,7 +59,6 @@ static const struct rest_style style = {
     .label = "Cloudflare",
     .root = "/client/v4",
     .secret = "token",
-    .env = "CLOUDFLARE_API_TOKEN",
     .header = "Authorization: Bearer ",
     .zone_id = "zone-id",
     .names = REST_FQDN,
@@ -105,7 +106,7 @@ static const struct rest_style style = {
     .full_ms = 300000,
     .check = check,
     .verdict = verdict,
-    .ttl_is_fixed = is_proxied,
+    .is_proxied = is_proxied,
 };
 
 static int cloudflare_open(const struct provider_env *env,

@@ -7,17 +7,19 @@
 
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, false, false, "https://api.dnsimple.com/v2",
-     "the API; the sandbox is https://api.sandbox.dnsimple.com/v2"},
+     "The API; that of the sandbox is https://api.sandbox.dnsimple.com/v2.",
+     "DNSIMPLE_URL DNSIMPLE_BASE_URL"},
     {"token", CONFIG_STR, false, false, NULL,
-     "an access token; better token-file, or DNSIMPLE_TOKEN in the environment",
+     "An access token; better token-file, or the environment.",
      "DNSIMPLE_TOKEN DNSIMPLE_OAUTH_TOKEN"},
     {"token-file", CONFIG_STR, false, false, NULL,
-     "a file with the token in its first line"},
+     "A file with the token in its first line.",
+     "DNSIMPLE_TOKEN_FILE DNSIMPLE_OAUTH_TOKEN_FILE"},
     {"account", CONFIG_STR, false, false, NULL,
-     "the account's number; asked for where the token is of one account, or "
-     "its user has one",
+     "The account's number; asked for where the token is of an account, or its "
+     "user has only one.",
      "DNSIMPLE_ACCOUNT DNSIMPLE_ACCOUNT_ID"},
-    ENDPOINT_FIELDS,
+    ENDPOINT_FIELDS("DNSIMPLE"),
     {0},
 };
 
@@ -76,7 +78,6 @@ static const struct rest_style style = {
     .label = "DNSimple",
     .root = "/v2",
     .secret = "token",
-    .env = "DNSIMPLE_TOKEN",
     .header = "Authorization: Bearer ",
     .account = "account",
     .names = REST_RELATIVE,

@@ -17,20 +17,30 @@ struct endpoint {
     int64_t timeout_ms;
 };
 
-/* The rows for a provider's table of options; url is the provider's own. */
-#define ENDPOINT_FIELDS                                                        \
-    {"ca-file", CONFIG_STR,                                                    \
-     false,     false,                                                         \
-     NULL,      "PEM file with the issuer of the server's certificate"},       \
+/* The rows for a provider's table of options, with the environment's variables
+ * PREFIX_CA_FILE and so on; url is the provider's own. */
+#define ENDPOINT_FIELDS(prefix)                                                \
+    {"ca-file",                                                                \
+     CONFIG_STR,                                                               \
+     false,                                                                    \
+     false,                                                                    \
+     NULL,                                                                     \
+     "A PEM file with the issuer of the server's certificate, instead of the " \
+     "system's.",                                                              \
+     prefix "_CA_FILE"},                                                       \
         {"pin-sha256",                                                         \
          CONFIG_STR,                                                           \
          false,                                                                \
          false,                                                                \
          NULL,                                                                 \
-         "trust exactly this server key (base64 of its SHA-256); the error "   \
-         "about an unknown certificate prints it"},                            \
+         "Trust exactly this key of the server: the base64 of its SHA-256. "   \
+         "Leave it out once: the error about the unknown certificate prints "  \
+         "the line to paste. A new certificate with the same key keeps its "   \
+         "pin.",                                                               \
+         prefix "_PIN_SHA256"},                                                \
     {                                                                          \
-        "timeout", CONFIG_INT, false, false, "30", "seconds for one call"      \
+        "timeout", CONFIG_INT, false, false, "30",                             \
+            "Whole seconds for one call, from 1 to 600.", prefix "_TIMEOUT"    \
     }
 
 /* Reads url, ca-file, pin-sha256 and timeout. what: the secret that plain

@@ -5,16 +5,17 @@
 
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, true, false, NULL,
-     "the remote API, https://PANEL:8080/remote/index.php; http only to a "
-     "loopback address"},
+     "The remote API, https://PANEL:8080/remote/index.php; http only to a "
+     "loopback address. Redirects are not followed.",
+     "ISPCONFIG_URL"},
     {"user", CONFIG_STR, true, false, NULL,
-     "the remote user (System > Remote Users)"},
+     "The remote user (System > Remote Users).", "ISPCONFIG_USER"},
     {"password", CONFIG_STR, false, false, NULL,
-     "its password; better password-file, or ISPCONFIG_PASSWORD in the "
-     "environment"},
+     "Its password; better password-file, or the environment.",
+     "ISPCONFIG_PASSWORD"},
     {"password-file", CONFIG_STR, false, false, NULL,
-     "a file with the password in its first line"},
-    ENDPOINT_FIELDS,
+     "A file with the password in its first line.", "ISPCONFIG_PASSWORD_FILE"},
+    ENDPOINT_FIELDS("ISPCONFIG"),
     {0},
 };
 
@@ -36,8 +37,7 @@ static int read_options(struct ispconfig *p, const struct config_provider *cfg,
         return -1;
     p->title = mem_strdup(cfg->name);
     p->user = mem_strdup(user);
-    return config_secret_get(cfg, "password", "ISPCONFIG_PASSWORD",
-                             &p->password, e);
+    return config_secret_get(cfg, fields, "password", &p->password, e);
 }
 
 static void instance_free(struct ispconfig *p)
@@ -117,4 +117,5 @@ const struct provider_ops provider_ispconfig = {
     .list_records = isp_list_records,
     .apply = isp_apply,
     .write_spec = isp_write_spec,
+    .check = isp_check,
 };

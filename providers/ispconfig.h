@@ -23,6 +23,7 @@
  *   ispconfig_write.c    one write and its read-back
  *   ispconfig_serial.c   permissions before, the serial after
  *   ispconfig_spec.c     a spec's TXT record
+ *   ispconfig_check.c    what doctor asks
  * source: ISPConfig's remote API, remoting_client/API-docs */
 
 #define ISPCONFIG_MAX_ANSWER ((size_t)16 * 1024 * 1024)
@@ -229,6 +230,8 @@ void isp_list_records(struct provider *p, const char *zone,
                       provider_records_cb *cb, void *arg);
 void isp_apply(struct provider *p, const struct change_set *set,
                provider_apply_cb *cb, void *arg);
+void isp_check(struct provider *p, const char *zone, provider_check_cb *cb,
+               void *arg);
 void isp_write_spec(struct provider *p, const struct spec_write *w,
                     provider_written_cb *cb, void *arg);
 

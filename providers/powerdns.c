@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 /* What a zone's own members say (struct rest_zone.flags). */
 enum {
+    IS_COPY = 8,   /* a secondary: it takes no changes */
     NO_SERIAL = 1, /* SOA-EDIT-API is empty: the API raises no serial */
     SENDS = 2,     /* a primary: secondaries wait for its NOTIFY */
     RECTIFY = 4,   /* signed, and not rectified by itself */
@@ -18,17 +20,17 @@ enum {
 
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, true, false, NULL,
-     "the API, http://127.0.0.1:8081; http only to a loopback address",
-     "PDNS_API_URL"},
+     "The server's API, http://127.0.0.1:8081; http only to a loopback "
+     "address.",
+     "PDNS_API_URL PDNS_URL"},
     {"api-key", CONFIG_STR, false, false, NULL,
-     "the server's api-key; better api-key-file, or PDNS_API_KEY in the "
-     "environment",
+     "The server's own api-key; better api-key-file, or the environment.",
      "PDNS_API_KEY"},
     {"api-key-file", CONFIG_STR, false, false, NULL,
-     "a file with the key in its first line"},
+     "A file with the key in its first line.", "PDNS_API_KEY_FILE"},
     {"server-id", CONFIG_STR, false, false, "localhost",
-     "the server's name in the API", "PDNS_SERVER_NAME"},
-    ENDPOINT_FIELDS,
+     "The server's name in its API.", "PDNS_SERVER_NAME PDNS_SERVER_ID"},
+    ENDPOINT_FIELDS("PDNS"),
     {0},
 };
 
@@ -58,9 +60,32 @@ static void on_page(struct rest_zone *z, const cJSON *root)
         z->flags |= NO_SERIAL;
     if (is_text(root, "kind", "Master") || is_text(root, "kind", "Primary"))
         z->flags |= SENDS;
+    if (is_text(root, "kind", "Slave") || is_text(root, "kind", "Secondary"))
+        z->flags |= IS_COPY;
     if (cJSON_IsTrue(rest_json_at(root, "dnssec")) &&
         cJSON_IsFalse(rest_json_at(root, "api_rectify")))
         z->flags |= RECTIFY;
+}
+
+static void examine(const struct rest_zone *z, struct findings *f)
+{
+    char remedy[NAME_SIZE + 64];
+
+    (void)snprintf(remedy, sizeof remedy,
+                   "pdnsutil set-meta %s SOA-EDIT-API DEFAULT", z->name);
+    if ((z->flags & IS_COPY) != 0)
+        findings_add(f, PROVIDER_ERROR, "url",
+                     "the url of the server where the zone is a primary",
+                     "%s: a secondary here, which takes no changes", z->name);
+    else if ((z->flags & NO_SERIAL) != 0)
+        findings_add(f, PROVIDER_WARNING, NULL, remedy,
+                     "%s: SOA-EDIT-API is empty, so a change does not raise "
+                     "the serial, and secondaries never learn of it",
+                     z->name);
+    else
+        findings_add(f, PROVIDER_OK, NULL, NULL,
+                     "%s: a change raises the serial (now %u)", z->name,
+                     z->serial);
 }
 
 /* ---- after the writes: rectify, notify, the serial ----------------------- */
@@ -166,7 +191,6 @@ static const struct rest_style style = {
     .label = "PowerDNS",
     .root = "/api/v1",
     .secret = "api-key",
-    .env = "PDNS_API_KEY",
     .header = "X-API-Key: ",
     .account = "server-id",
     .names = REST_FQDN_DOT,
@@ -203,6 +227,7 @@ static const struct rest_style style = {
     .full_ms = 10000,
     .on_page = on_page,
     .settle = settle,
+    .examine = examine,
 };
 
 static int powerdns_open(const struct provider_env *env,

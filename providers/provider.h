@@ -129,6 +129,27 @@ struct provider_written {
     uint32_t serial; /* the zone's serial after it */
 };
 
+/* What `check` found out: what fails, or will fail, with the line to change;
+ * and what was looked at and is in order, so that nobody wonders. */
+enum provider_finding_level {
+    PROVIDER_OK,      /* looked at, in order */
+    PROVIDER_WARNING, /* works now; will not always, or not as expected */
+    PROVIDER_ERROR,   /* fails, or will when it is needed */
+};
+struct provider_finding {
+    enum provider_finding_level level;
+    const char *option; /* of the provider's section that it is about: its
+                           line is told; NULL: the section, or the zone */
+    const char *text;   /* what is so, one line: "the login failed: …" */
+    const char *remedy; /* the line to change, or what to do: "timeout = 60",
+                           "chmod 600 /etc/x"; NULL: nothing, or not known */
+};
+struct provider_checked {
+    const struct provider_finding *findings; /* borrowed */
+    size_t n;
+};
+
+typedef void provider_check_cb(void *arg, const struct provider_checked *r);
 typedef void provider_apply_cb(void *arg, const struct provider_apply *r);
 typedef void provider_written_cb(void *arg, const struct provider_written *r);
 typedef void provider_records_cb(void *arg, const struct provider_records *r);
@@ -193,6 +214,15 @@ struct provider_ops {
      * where a provider cannot. */
     void (*write_spec)(struct provider *p, const struct spec_write *w,
                        provider_written_cb *cb, void *arg);
+    /* For `doctor`: what would fail, before it does: credentials, scopes and
+     * permissions, how the serial moves, limits of rate and size, the clock.
+     * Changes nothing, at the provider and on disk, sessions aside.
+     * zone: canonical; NULL: what concerns the account as a whole, asked once
+     * before the zones. All that was found comes in one answer, made with
+     * findings.h; n 0: nothing to say. NULL where a type has nothing special:
+     * doctor then sees itself whether it opens, lists and reads. */
+    void (*check)(struct provider *p, const char *zone, provider_check_cb *cb,
+                  void *arg);
 };
 
 /* First member of every instance. */

@@ -49,7 +49,8 @@ static int read_options(struct rest *p, const struct config_provider *cfg,
     p->base_url = base_url(style, p->endpoint.url);
     p->account = option_dup(p, cfg, style->account);
     p->fixed_zone_id = option_dup(p, cfg, style->zone_id);
-    if (config_secret_get(cfg, style->secret, style->env, &p->secret, e) != 0 ||
+    if (config_secret_get(cfg, style->fields, style->secret, &p->secret, e) !=
+            0 ||
         check_secret(p, e) != 0)
         return -1;
     return style->check != NULL ? style->check(p, e) : 0;

@@ -10,6 +10,7 @@
 #include "agent/base/mem.h"
 #include "agent/base/name.h"
 #include "providers/endpoint.h"
+#include "providers/findings.h"
 #include "providers/provider.h"
 
 /* Providers with a REST API in JSON. All that they do is here, once; what
@@ -30,7 +31,8 @@
  *   rest_write.c   these writes, one after the other or in batches
  *   rest_settle.c  what follows them
  *   rest_apply.c   a change set
- *   rest_spec.c    a spec's TXT record */
+ *   rest_spec.c    a spec's TXT record
+ *   rest_check.c   what doctor asks */
 
 #define REST_MAX_ANSWER ((size_t)32 * 1024 * 1024)
 #define REST_ID_SIZE 128
@@ -100,7 +102,6 @@ struct rest_style {
     const char *root;    /* of the base URL: "/v2"; added where the option url
                             lacks it */
     const char *secret;  /* name of the option */
-    const char *env;     /* of the environment variable */
     const char *header;  /* up to the secret: "Authorization: Bearer " */
     const char *account; /* option that gives {account}; NULL: none */
     const char *zone_id; /* option that gives {id}; NULL: none */
@@ -142,12 +143,16 @@ struct rest_style {
     int (*verdict)(const cJSON *root, struct err *e);
     /* The record is none of ours to see (a provider's own). */
     bool (*is_hidden)(const cJSON *record);
-    /* The record's TTL is the provider's: it is not written. */
-    bool (*ttl_is_fixed)(const cJSON *record);
+    /* The provider answers for the record itself: its TTL is not ours to
+     * write, and DNS does not show its data. Of a record, or of kept members.
+     */
+    bool (*is_proxied)(const cJSON *record);
     /* What a page of `records` says of the zone itself. */
     void (*on_page)(struct rest_zone *z, const cJSON *root);
     /* What follows the writes. Calls rest_settled(arg, …) once. */
     void (*settle)(struct rest *p, struct rest_zone *z, void *arg);
+    /* What doctor is to be told of a zone that was read. */
+    void (*examine)(const struct rest_zone *z, struct findings *f);
 };
 
 /* ---- one instance -------------------------------------------------------- */
@@ -202,6 +207,10 @@ typedef void rest_reply_cb(void *arg, const struct rest_reply *r);
  * when the wait is short. cb once, later. */
 void rest_call(struct rest *p, const char *method, const char *path,
                const char *body, rest_reply_cb *cb, void *arg);
+
+/* The requests that an answer says are left; -1: no word of it. */
+int64_t rest_budget_left(const struct rest_style *style,
+                         const struct http_response *h);
 
 /* Reads an answer. root: *root — deleted by the caller, NULL when there is no
  * JSON. secret is blanked out of texts; NULL: none. */
@@ -273,7 +282,7 @@ struct rest_record {
     size_t len;
     uint32_t ttl_s;
     bool enabled;
-    bool ttl_fixed;
+    bool proxied;
     const char *kept; /* JSON object of the members to keep; NULL: none */
 };
 struct rest_records {
@@ -318,6 +327,8 @@ void rest_zone_get(struct rest *p, const char *zone, rest_zone_cb *cb,
 /* The account alone: z is NULL in any case. */
 void rest_account_get(struct rest *p, rest_zone_cb *cb, void *arg);
 void rest_zone_forget(struct rest_zone *z);
+/* What is known of it; made where nothing is. */
+struct rest_zone *rest_zone_row(struct rest *p, const char *name);
 void rest_zones_free(struct rest *p);
 /* Of find_account; account NULL: see e. */
 void rest_account_is(struct rest *p, const char *account, const struct err *e);
@@ -437,11 +448,13 @@ void rest_apply(struct provider *p, const struct change_set *set,
                 provider_apply_cb *cb, void *arg);
 void rest_write_spec(struct provider *p, const struct spec_write *w,
                      provider_written_cb *cb, void *arg);
+void rest_check(struct provider *p, const char *zone, provider_check_cb *cb,
+                void *arg);
 
 /* For the provider's own table, beside type, fields, caps and open. */
 #define REST_OPERATIONS                                                        \
     .close = rest_close, .list_zones = rest_list_zones,                        \
     .list_specs = rest_list_specs, .list_records = rest_list_records,          \
-    .apply = rest_apply, .write_spec = rest_write_spec
+    .apply = rest_apply, .write_spec = rest_write_spec, .check = rest_check
 
 #endif

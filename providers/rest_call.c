@@ -128,19 +128,24 @@ static int64_t left_of(const struct rest_style *style, const char *text)
     return end == t ? -1 : n;
 }
 
+int64_t rest_budget_left(const struct rest_style *style,
+                         const struct http_response *h)
+{
+    const char *left = style->left != NULL ? http_header(h, style->left) : NULL;
+
+    return left != NULL ? left_of(style, left) : -1;
+}
+
 /* Looks at the budget's headers. returns the seconds until its reset, or -1 */
 static int64_t read_budget(struct rest *p, const struct http_response *h)
 {
     const struct rest_style *style = p->style;
-    const char *left, *reset;
-    int64_t s = -1;
+    const char *reset =
+        style->reset != NULL ? http_header(h, style->reset) : NULL;
+    int64_t s = reset != NULL ? reset_s(style, reset) : -1;
     struct err e;
 
-    if (style->reset == NULL || (reset = http_header(h, style->reset)) == NULL)
-        return -1;
-    s = reset_s(style, reset);
-    left = http_header(h, style->left);
-    if (s > 0 && left != NULL && left_of(style, left) == 0) {
+    if (s > 0 && rest_budget_left(style, h) == 0) {
         (void)err_set(&e, ERR_RETRY,
                       "the account's requests are used up; %s gives new ones "
                       "in %lld s",

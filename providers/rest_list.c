@@ -165,6 +165,8 @@ static void records_end(struct listing *l, const struct err *e,
             rest_keep(l->p, &r->v[i]);
         rrset_list_add(&sets, r->v[i].name, r->v[i].type, r->v[i].data,
                        r->v[i].ttl_s, r->v[i].enabled);
+        if (r->v[i].proxied)
+            rrset_find(&sets, r->v[i].name, r->v[i].type)->masked = true;
     }
     out.sets = &sets;
     if (l->z != NULL && e->code == ERR_NONE) {

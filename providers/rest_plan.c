@@ -105,7 +105,7 @@ static void lay_down_record(struct planning *pl, struct rest_set *s,
     if (c != NULL)
         it->enabled = c->op == CHANGE_PUBLISH;
     /* The values that stay share the set's TTL (RFC 2181 5.2). */
-    if (it->enabled && ttl_s >= 0 && !r->ttl_fixed)
+    if (it->enabled && ttl_s >= 0 && !r->proxied)
         it->ttl_s = (uint32_t)ttl_s;
     if (!it->enabled && r->enabled && pl->style->m.disabled == NULL)
         it->act = REST_REMOVE;
@@ -229,7 +229,7 @@ static void join_cname(struct rest_set *s)
     old->data = new->data;
     old->len = new->len;
     old->enabled = true;
-    if (new->ttl_given && !old->record->ttl_fixed)
+    if (new->ttl_given && !old->record->proxied)
         old->ttl_s = new->ttl_s;
     *new = s->items[--s->n];
 }

@@ -105,8 +105,8 @@ static void add_record(const struct rest_style *style,
     r->enabled =
         m->disabled == NULL ||
         !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, m->disabled));
-    if (style->ttl_is_fixed != NULL && style->ttl_is_fixed(record))
-        r->ttl_fixed = true;
+    if (style->is_proxied != NULL && style->is_proxied(record))
+        r->proxied = true;
     if (cJSON_IsObject(record))
         r->kept = kept_of(m, record, out->a);
     out->n++;

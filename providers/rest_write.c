@@ -61,7 +61,7 @@ static void put_new_ttl(const struct rest_style *style,
     const cJSON *kept = cJSON_GetObjectItemCaseSensitive(o, style->m.ttl);
     bool is_auto = cJSON_IsNumber(kept) && kept->valuedouble < 2;
 
-    if (style->ttl_is_fixed != NULL && style->ttl_is_fixed(o))
+    if (style->is_proxied != NULL && style->is_proxied(o))
         set_number(o, style->m.ttl, 1);
     else if (!is_auto || it->ttl_given)
         set_number(o, style->m.ttl, it->ttl_s);

@@ -15,7 +15,7 @@ struct rest_getting {
     struct rest_getting *next;
 };
 
-static struct rest_zone *zone_row(struct rest *p, const char *name)
+struct rest_zone *rest_zone_row(struct rest *p, const char *name)
 {
     struct rest_zone *z = p->zones;
 
@@ -180,7 +180,7 @@ static void getting_start(struct rest *p, struct rest_zone *z, rest_zone_cb *cb,
 void rest_zone_get(struct rest *p, const char *zone, rest_zone_cb *cb,
                    void *arg)
 {
-    getting_start(p, zone_row(p, zone), cb, arg);
+    getting_start(p, rest_zone_row(p, zone), cb, arg);
 }
 
 void rest_account_get(struct rest *p, rest_zone_cb *cb, void *arg)

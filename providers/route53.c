@@ -7,37 +7,38 @@
 #define ZONE_ID_MAX 32
 
 static const struct config_field fields[] = {
-    {"access-key-id", CONFIG_STR, false, false, NULL,
-     "the access key's id; else AWS_ACCESS_KEY_ID or AWS_ACCESS_KEY in the "
-     "environment",
+    {"access-key-id", CONFIG_STR, false, false, NULL, "The access key's id.",
      "AWS_ACCESS_KEY_ID AWS_ACCESS_KEY"},
     {"secret-access-key", CONFIG_STR, false, false, NULL,
-     "its secret; better secret-access-key-file, or AWS_SECRET_ACCESS_KEY or "
-     "AWS_SECRET_KEY in the environment",
+     "Its secret; better secret-access-key-file, or the environment.",
      "AWS_SECRET_ACCESS_KEY AWS_SECRET_KEY"},
     {"secret-access-key-file", CONFIG_STR, false, false, NULL,
-     "a file with the secret in its first line", NULL},
+     "A file with the secret in its first line.", "AWS_SECRET_ACCESS_KEY_FILE"},
     {"session-token", CONFIG_STR, false, false, NULL,
-     "of temporary credentials; better session-token-file, or "
-     "AWS_SESSION_TOKEN in the environment",
+     "Of temporary credentials; better session-token-file, or the environment.",
      "AWS_SESSION_TOKEN"},
     {"session-token-file", CONFIG_STR, false, false, NULL,
-     "a file with the session token in its first line", NULL},
+     "A file with the session token in its first line.",
+     "AWS_SESSION_TOKEN_FILE"},
     {"zone-id", CONFIG_STR, false, false, NULL,
-     "the hosted zone's id; needed for a private zone, and where several have "
-     "the same name; one zone per provider section then",
-     NULL},
-    {"url", CONFIG_STR, false, false, "https://route53.amazonaws.com",
-     "the endpoint; http only to a loopback address", NULL},
-    {"region", CONFIG_STR, false, false, "us-east-1",
-     "the region that requests are signed for; us-east-1 everywhere but in "
-     "partitions of their own (China: cn-northwest-1)",
-     NULL},
+     "The hosted zone's id, where this section serves one zone: needed for a "
+     "private zone, and where several have the same name. The key then needs "
+     "no right to list zones.",
+     "ROUTE53_ZONE_ID AWS_HOSTED_ZONE_ID"},
     {"wait-insync", CONFIG_BOOL, false, false, "no",
-     "after a change wait, up to a minute, until all servers of Route 53 have "
-     "it",
-     NULL},
-    ENDPOINT_FIELDS,
+     "After a change wait, up to a minute, until all servers of Route 53 have "
+     "it. The authoritative servers are looked at in any case.",
+     "ROUTE53_WAIT_INSYNC"},
+    {"url", CONFIG_STR, false, false, "https://route53.amazonaws.com",
+     "The endpoint; http only to a loopback address. Redirects are not "
+     "followed.",
+     "ROUTE53_URL AWS_ENDPOINT_URL_ROUTE_53"},
+    {"region", CONFIG_STR, false, false, "us-east-1",
+     "The region that requests are signed for: us-east-1 everywhere but in "
+     "partitions of their own. In China it is cn-northwest-1, with the url "
+     "https://route53.amazonaws.com.cn.",
+     "ROUTE53_REGION"},
+    ENDPOINT_FIELDS("ROUTE53"),
     {0},
 };
 
@@ -97,45 +98,53 @@ static int read_zone_id(struct route53 *p, const char *id, struct err *e)
     return 0;
 }
 
-/* The option, else the first of its environment variables (separated by
- * blanks). out: *value — heap; NULL when there is none and it may be so. A
- * value goes into headers: nothing but printable characters. */
-static int read_credential(const struct config_provider *cfg, const char *name,
-                           bool required, char **value, struct err *e)
+/* It goes into headers: nothing but printable characters. */
+static int check_credential(const char *name, const char *value, struct err *e)
 {
-    const struct config_field *f = fields;
-    const char *at;
+    while (*value > ' ' && *value < 0x7f)
+        value++;
+    if (*value == '\0')
+        return 0;
+    return err_set(e, ERR_AUTH,
+                   "%s holds a blank or another character that no such key has",
+                   name);
+}
 
-    while (strcmp(f->name, name) != 0)
-        f++;
-    for (at = f->env; *at != '\0' && *value == NULL;) {
-        size_t n = strcspn(at, " ");
-        char *variable = mem_strndup(at, n);
-        int rc = config_secret_get(cfg, name, variable, value, e);
+static int read_key_id(struct route53 *p, const struct config_provider *cfg,
+                       struct err *e)
+{
+    const char *id = config_option_get(cfg, fields, "access-key-id"), *env;
+    size_t len;
 
-        free(variable);
-        if (rc != 0 && e->code != ERR_NOTFOUND)
-            return -1;
-        at += n + (at[n] == ' ');
+    if (id == NULL)
+        id = config_env_get(&fields[0], &env, &len);
+    if (id == NULL || id[0] == '\0')
+        return err_set(e, ERR_NOTFOUND,
+                       "no access-key-id is given; accepted: the option, or "
+                       "one of %s in the environment",
+                       fields[0].env);
+    p->key_id = mem_strdup(id);
+    return check_credential("access-key-id", p->key_id, e);
+}
+
+static int read_secrets(struct route53 *p, const struct config_provider *cfg,
+                        struct err *e)
+{
+    struct err why;
+
+    if (config_secret_get(cfg, fields, "secret-access-key", &p->secret, e) != 0)
+        return -1;
+    /* No token is fine, one that is named and not there is not. */
+    if (config_secret_get(cfg, fields, "session-token", &p->token, &why) != 0 &&
+        (why.code != ERR_NOTFOUND ||
+         config_option_get(cfg, fields, "session-token-file") != NULL)) {
+        *e = why;
+        return -1;
     }
-    if (*value == NULL)
-        return required
-                   ? err_set(
-                         e, ERR_NOTFOUND,
-                         "no %s is given; accepted: %s%s%s in the "
-                         "file, or one of %s in the environment",
-                         name, name,
-                         strcmp(name, "access-key-id") == 0 ? "" : "-file or ",
-                         strcmp(name, "access-key-id") == 0 ? "" : name, f->env)
-                   : 0;
-    for (at = *value; *at > ' ' && *at < 0x7f; at++)
-        ;
-    if (*at != '\0')
-        return err_set(e, ERR_AUTH,
-                       "%s holds a blank or another character that no such "
-                       "key has",
-                       name);
-    return 0;
+    if (check_credential("secret-access-key", p->secret, e) != 0)
+        return -1;
+    return p->token != NULL ? check_credential("session-token", p->token, e)
+                            : 0;
 }
 
 static int read_options(struct route53 *p, const struct config_provider *cfg,
@@ -155,9 +164,7 @@ static int read_options(struct route53 *p, const struct config_provider *cfg,
                       &p->endpoint, e) != 0 ||
         read_host(p, e) != 0 ||
         read_zone_id(p, config_option_get(cfg, fields, "zone-id"), e) != 0 ||
-        read_credential(cfg, "access-key-id", true, &p->key_id, e) != 0 ||
-        read_credential(cfg, "secret-access-key", true, &p->secret, e) != 0 ||
-        read_credential(cfg, "session-token", false, &p->token, e) != 0)
+        read_key_id(p, cfg, e) != 0 || read_secrets(p, cfg, e) != 0)
         return -1;
     return 0;
 }
@@ -250,4 +257,5 @@ const struct provider_ops provider_route53 = {
     .list_records = route53_list_records,
     .apply = route53_apply,
     .write_spec = route53_write_spec,
+    .check = route53_check,
 };

@@ -23,6 +23,7 @@
  *   route53_apply.c   a change set: read, plan, send, read again
  *   route53_send.c    one batch and its outcome
  *   route53_spec.c    a spec's TXT record
+ *   route53_check.c   what doctor asks
  * source: Route 53 API Reference (2013-04-01) */
 
 /* ---- one instance -------------------------------------------------------- */
@@ -49,6 +50,7 @@ struct route53 {
     char *key_id, *secret, *token;
     bool wait_insync, may_not_get_change;
 
+    int64_t skew_s;     /* our clock less Amazon's, of the last answer */
     int64_t budget_ms;  /* when the calls so far would be paid for */
     struct err refused; /* no call is sent until then */
     int64_t refused_until_ms;
@@ -204,5 +206,7 @@ void route53_apply(struct provider *p, const struct change_set *set,
                    provider_apply_cb *cb, void *arg);
 void route53_write_spec(struct provider *p, const struct spec_write *w,
                         provider_written_cb *cb, void *arg);
+void route53_check(struct provider *p, const char *zone, provider_check_cb *cb,
+                   void *arg);
 
 #endif

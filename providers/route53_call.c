@@ -266,6 +266,8 @@ static void on_answer(void *arg, const struct http_response *h)
     struct route53_reply r = {.body = ""};
 
     read_answer(c, h, a, &r);
+    if (h->date_s >= 0)
+        c->p->skew_s = clock_skew_s(h);
     if (is_refused_key(r.code)) {
         c->p->refused = r.err;
         c->p->refused_until_ms = clock_mono_ms() + STOP_MS;

@@ -229,7 +229,7 @@ static int read_file(const struct config_ctx *ctx, int fd, char *text,
                    "%s: larger than 1 MiB; accepted: up to 1 MiB", ctx->file);
 }
 
-static int load(struct config_ctx *ctx, struct config *cfg)
+int config_read_file(struct config_ctx *ctx, struct config *cfg)
 {
     char *text;
     struct stat st;
@@ -249,22 +249,28 @@ static int load(struct config_ctx *ctx, struct config *cfg)
     return rc;
 }
 
-int config_load(const char *file, const struct config_schema *schemas,
-                struct config **cfg, struct err *e)
+struct config *config_new(struct config_ctx *ctx, const char *file)
 {
     struct arena *a = arena_new();
     struct config *c = arena_alloc(a, sizeof *c);
-    struct err own = {0};
-    struct config_ctx ctx = {
-        .arena = a, .schemas = schemas, .e = e != NULL ? e : &own};
 
-    c->arena = a;
-    c->file = ctx.file = arena_strdup(a, file);
+    ctx->arena = c->arena = a;
+    c->file = ctx->file = arena_strdup(a, file);
     c->state = STATE_DEFAULT;
     c->max_targets = TARGETS_DEFAULT;
     c->min_period_ms = PERIOD_DEFAULT_MS;
+    return c;
+}
+
+int config_load(const char *file, const struct config_schema *schemas,
+                struct config **cfg, struct err *e)
+{
+    struct err own = {0};
+    struct config_ctx ctx = {.schemas = schemas, .e = e != NULL ? e : &own};
+    struct config *c = config_new(&ctx, file);
+
     *cfg = NULL;
-    if (load(&ctx, c) != 0) {
+    if (config_read_file(&ctx, c) != 0) {
         config_free(c);
         return -1;
     }

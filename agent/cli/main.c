@@ -13,10 +13,10 @@
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cli_once,        &cli_run,    &cli_plan,    &cli_lint,
-    &cli_publish,     &cli_status, &cli_history, &cli_explain,
-    &cli_maintenance, &cli_freeze, &cli_thaw,    &cli_readmit,
-    &cli_simulate,    NULL};
+    &cli_once,        &cli_run,       &cli_plan,    &cli_lint,
+    &cli_publish,     &cli_status,    &cli_history, &cli_explain,
+    &cli_maintenance, &cli_freeze,    &cli_thaw,    &cli_readmit,
+    &cli_simulate,    &cli_providers, &cli_doctor,  NULL};
 
 /* One row an option: letter (as in cli_command.takes), long name, argument,
  * help. Letters above 'Z' in upper case have no short form. */
@@ -39,6 +39,15 @@ static const struct {
     {'F', "format", "FORMAT", "bind, ispconfig, route53, raw or bare"},
     {'W', "write", NULL, "write it through the zone's provider"},
     {'R', "dry-run", NULL, "with --write: say what would change, no more"},
+    {'P', "provider", "NAME", "a provider section, or a type (environment)"},
+    {'Q', "servers", "LIST", "the zone's authoritative servers"},
+    {'O', "record", "NAME", "keep this record, by what follows"},
+    {'X', "targets", "LIST", "its addresses, separated by commas"},
+    {'G', "check", "CHECK", "what must pass (default http:80/, status 200)"},
+    {'B', "backup", "LIST", "published when all targets are dead"},
+    {'U', "all-down", "WHAT", "none (default), keep or all, without a backup"},
+    {'I', "ttl", "SECONDS", "of records that are written (default 600)"},
+    {'M', "timeout", "TIME", "of a check (default 10s)"},
     {'A', "dc", "NAME", "the data centre that the agent stands in"},
     {'h', "help", NULL, "this text"},
     {'V', "version", NULL, "the version"},
@@ -84,19 +93,22 @@ static const char example[] =
     "\n"
     "See dnsfailover.conf(5).\n";
 
+void cli_schemas(struct config_schema out[CLI_SCHEMAS])
+{
+    memset(out, 0, CLI_SCHEMAS * sizeof *out);
+    for (size_t n = 0; providers[n] != NULL && n < CLI_SCHEMAS - 1; n++) {
+        out[n].type = providers[n]->type;
+        out[n].fields = providers[n]->fields;
+    }
+}
+
 struct config *cli_config(const struct cli_options *o)
 {
-    struct config_schema schemas[32];
+    struct config_schema schemas[CLI_SCHEMAS];
     struct config *cfg = NULL;
     struct err e;
-    size_t n = 0;
 
-    for (; providers[n] != NULL && n < 31; n++) {
-        schemas[n].type = providers[n]->type;
-        schemas[n].fields = providers[n]->fields;
-    }
-    schemas[n].type = NULL;
-    schemas[n].fields = NULL;
+    cli_schemas(schemas);
     if (config_load(o->config, schemas, &cfg, &e) == 0)
         return cfg;
     (void)cli_fail(0, "%s", e.msg);
@@ -198,6 +210,46 @@ static int take_time(const char *option, const char *arg, int64_t least_ms,
     return 0;
 }
 
+/* What says how a record is kept belongs to the last --record. */
+static int take_record(struct cli_options *o, char letter, const char *arg)
+{
+    struct cli_record *r = &o->records[o->nrecords];
+
+    switch (letter) {
+    case 'O':
+        if (o->nrecords == CLI_RECORDS)
+            return cli_fail(-1, "--record: at most %d times", CLI_RECORDS);
+        o->records[++o->nrecords].record = arg;
+        return 0;
+    case 'X':
+        r->targets = arg;
+        return 0;
+    case 'G':
+        r->check = arg;
+        return 0;
+    case 'B':
+        r->backup = arg;
+        return 0;
+    case 'U':
+        r->all_down = arg;
+        return 0;
+    case 'I':
+        r->ttl = arg;
+        return 0;
+    case 'M':
+        r->timeout = arg;
+        return 0;
+    case 'P':
+        o->provider = arg;
+        return 0;
+    case 'Q':
+        o->servers = arg;
+        return 0;
+    default:
+        return cli_fail(-1, "unknown option");
+    }
+}
+
 static int take_option(struct cli_options *o, char letter, const char *arg)
 {
     switch (letter) {
@@ -256,7 +308,7 @@ static int take_option(struct cli_options *o, char letter, const char *arg)
                             arg);
         return 0;
     default:
-        return cli_fail(-1, "unknown option");
+        return take_record(o, letter, arg);
     }
 }
 

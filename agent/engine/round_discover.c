@@ -212,6 +212,26 @@ static void ask_ns(struct round_zone *z)
     }
 }
 
+static void take_given(struct round_zone *z)
+{
+    struct arena *a = z->round->arena;
+
+    for (size_t i = 0; i < z->round->o->ngiven; i++) {
+        const struct round_given *g = &z->round->o->given[i];
+        struct round_owner *o = round_owner_get(z, g->owner);
+        struct spec_string *s = arena_alloc(a, sizeof *s);
+
+        s->data = g->text;
+        s->len = strlen(g->text);
+        o->txts = arena_alloc(a, sizeof *o->txts);
+        o->txts->strings = s;
+        o->txts->nstrings = o->ntxts = 1;
+        o->listed = o->sent = o->asked = true;
+        o->outcome = RESOLVER_FOUND;
+    }
+    z->listed = true;
+}
+
 static void discover_zone(struct round_zone *z)
 {
     struct round *r = z->round;
@@ -219,6 +239,10 @@ static void discover_zone(struct round_zone *z)
     if (z->cfg->nservers > 0)
         ask_ns(z);
     z->apex = round_owner_get(z, z->name);
+    if (r->o->ngiven > 0) {
+        take_given(z);
+        return;
+    }
     list_remembered(z);
     for (size_t i = 0; i < z->cfg->nnames; i++)
         list_owner(z, z->cfg->names[i]);
@@ -275,7 +299,7 @@ void round_discover_rest(struct round *r)
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
 
-        if (z->failed)
+        if (z->failed || r->o->ngiven > 0)
             continue;
         list_apex_names(z);
         for (size_t k = 0; k < z->nowners; k++)
