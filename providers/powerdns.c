@@ -185,7 +185,7 @@ static void settle(struct rest *p, struct rest_zone *z, void *arg)
 
 /* ---- the table ----------------------------------------------------------- */
 
-static const struct rest_style style = {
+const struct rest_style powerdns_style = {
     .ops = &provider_powerdns,
     .fields = fields,
     .label = "PowerDNS",
@@ -234,7 +234,7 @@ static int powerdns_open(const struct provider_env *env,
                          const struct config_provider *cfg,
                          struct provider **out, struct err *e)
 {
-    return rest_open(&style, env, cfg, out, e);
+    return rest_open(&powerdns_style, env, cfg, out, e);
 }
 
 const struct provider_ops provider_powerdns = {

@@ -155,6 +155,9 @@ struct rest_style {
     void (*examine)(const struct rest_zone *z, struct findings *f);
 };
 
+/* The rows; each in its provider's file. */
+extern const struct rest_style powerdns_style, dnsimple_style, cloudflare_style;
+
 /* ---- one instance -------------------------------------------------------- */
 
 struct rest_call;
