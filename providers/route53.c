@@ -44,11 +44,6 @@ static const struct config_field fields[] = {
 
 /* ---- open ---------------------------------------------------------------- */
 
-static int fail_at(const struct config_provider *cfg, struct err *e)
-{
-    return err_wrap(e, "provider \"%s\" (line %d)", cfg->name, cfg->line);
-}
-
 /* Without a path, as requests need it, and as the Host header has it. */
 static int read_host(struct route53 *p, struct err *e)
 {
@@ -195,7 +190,7 @@ static int route53_open(const struct provider_env *env,
     p->loop = env->loop;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return fail_at(cfg, e);
+        return config_provider_fail(cfg, e);
     }
     *out = &p->base;
     return 0;
