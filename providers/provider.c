@@ -20,6 +20,17 @@ const struct provider_ops *provider_find(const char *type)
     return NULL;
 }
 
+void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS])
+{
+    size_t n = 0;
+
+    for (; providers[n] != NULL && n < PROVIDER_SCHEMAS - 1; n++) {
+        out[n].type = providers[n]->type;
+        out[n].fields = providers[n]->fields;
+    }
+    out[n] = (struct config_schema){NULL, NULL};
+}
+
 void provider_skip_after(const struct change_set *set, size_t failed,
                          struct change_result *results)
 {

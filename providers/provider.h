@@ -241,6 +241,10 @@ extern const struct provider_ops provider_route53;
 extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *type);
 
+/* What config_load wants to know of them; ends with type NULL. */
+#define PROVIDER_SCHEMAS 32
+void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS]);
+
 /* A TXT record at a _failover name that is another tool's: its text begins,
  * after blanks and a byte order mark, with none of [ { ".
  * source: spec-language 1 */

@@ -297,6 +297,7 @@ int config_read_provider(const struct config_ctx *ctx, cfg_t *sec,
     p->name = arena_strdup(ctx->arena, cfg_title(sec));
     p->type = arena_strdup(ctx->arena, s->type);
     p->line = config_sec_line(sec);
+    p->doer = ctx->doer;
     p->options = options;
     for (size_t i = 0; i < n; i++)
         if (read_field(ctx, sec, s, &s->fields[i], p, &options[p->noptions]) !=

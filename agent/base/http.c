@@ -392,6 +392,16 @@ static int set_limits(struct call *c, const struct http_request *req)
     return 0;
 }
 
+/* Taken over by libcurl. */
+static int set_ca(struct call *c, const char *pem)
+{
+    struct curl_blob blob = {.len = strlen(pem), .flags = CURL_BLOB_COPY};
+
+    blob.data = (void *)(uintptr_t)pem;
+    SET(c, CURLOPT_CAINFO_BLOB, &blob);
+    return 0;
+}
+
 static int set_tls(struct call *c, const struct http_request *req)
 {
     char pin[HTTP_PIN_SIZE + 16] = "sha256//";
@@ -400,7 +410,10 @@ static int set_tls(struct call *c, const struct http_request *req)
     /* A resumed session would not show the key. */
     SET(c, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     SET(c, CURLOPT_SSL_VERIFYPEER, 1L);
-    if (req->ca_file != NULL || req->pin_sha256 != NULL) {
+    if (req->ca_pem != NULL && set_ca(c, req->ca_pem) != 0)
+        return -1;
+    if (req->ca_pem != NULL || req->ca_file != NULL ||
+        req->pin_sha256 != NULL) {
         /* Nobody else is trusted; and reading the system's hundred issuers
          * is most of a handshake's cost. */
         SET(c, CURLOPT_CAINFO, req->ca_file);
