@@ -10,7 +10,7 @@ PYTHON  ?= /usr/bin/python3
 VERSION := 0.1.0
 
 PKGS := libuv libcares ldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
-        openssl libpcre2-8 libnghttp2
+        openssl libpcre2-8 libnghttp2 libseccomp
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith \
@@ -97,6 +97,14 @@ demo:
 
 bench: $(OUT)/dnsfailover $(TOOLS)
 	@BUILD='$(BUILD)' MODE='$(MODE)' sh tests/bench/run.sh
+
+# Half an hour, as root: the service under the sanitizers in a world that never
+# rests. tests/soak/README.md says what must hold.
+SOAK_S ?= 1800
+soak:
+	@$(MAKE) --no-print-directory -s MODE=asan
+	@SOAK_BIN='$(BUILD)/asan/dnsfailover' SOAK_S='$(SOAK_S)' \
+	    PYTHON='$(PYTHON)' sh tests/soak/run.sh
 
 # The corpora grow in $(OUT)/corpus; what is worth keeping goes by hand to
 # tests/fuzz/corpus, where it is an ordinary test.
@@ -229,6 +237,7 @@ help:
 	@echo 'make analyze     gcc -fanalyzer, cppcheck'
 	@echo 'make fuzz        libFuzzer on each target, FUZZ_S=$(FUZZ_S) seconds each'
 	@echo 'make bench       speed; one line for each target'
+	@echo 'make soak        run under ASan in an unquiet world, SOAK_S=$(SOAK_S) seconds'
 	@echo 'make install     below PREFIX=$(PREFIX) (DESTDIR is honoured); uninstall'
 	@echo 'make clean       remove $(BUILD)'
 	@echo
@@ -241,6 +250,6 @@ clean:
 -include $(wildcard $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d $(OUT)/unit/*.d \
                     $(OUT)/fuzz/*.d $(OUT)/tools/*.d)
 
-.PHONY: all test-programs test asan demo bench fuzz lint $(LINTS:%=lint-%) \
+.PHONY: all test-programs test asan demo bench soak fuzz lint $(LINTS:%=lint-%) \
         generate analyze install uninstall help clean
 .SECONDARY:

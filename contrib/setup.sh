@@ -12,7 +12,7 @@ build='gcc make|make-guile libc6-dev pkg-config|pkgconf libuv1-dev
     libc-ares-dev libldns-dev libcjson-dev
     libcurl4-openssl-dev|libcurl4-gnutls-dev libxml2-dev libsqlite3-dev
     libconfuse-dev uthash-dev libssl-dev libpcre2-dev libnghttp2-dev
-    ca-certificates'
+    libseccomp-dev ca-certificates'
 # Real name servers, the tools to ask them, and what the ISPConfig double is
 # made of; then what `make lint` and `make bench` use.
 tests='libcmocka-dev python3 python3-pytest python3-dnspython bind9

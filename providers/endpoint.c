@@ -6,6 +6,7 @@
 #include "agent/base/mem.h"
 
 #define LONGEST_CONNECT_MS 10000
+#define CA_MAX ((size_t)1 << 20)
 
 static int check_url(const char *url, const char *what, struct err *e)
 {
@@ -54,20 +55,19 @@ int endpoint_read(const struct config_provider *cfg,
         check_timeout(timeout, &ep->timeout_ms, e) != 0)
         return -1;
     ep->url = mem_strdup(url);
-    ep->ca_file = dup_or_null(config_option_get(cfg, fields, "ca-file"));
     ep->pin = dup_or_null(config_option_get(cfg, fields, "pin-sha256"));
     if (ep->pin != NULL && !http_pin_is_valid(ep->pin))
         return err_set(e, ERR_INPUT,
                        "pin-sha256 = \"%.80s\" is not the base64 of a SHA-256 "
                        "(44 characters, the last one '=')",
                        ep->pin);
-    return 0;
+    return config_file_get(cfg, "ca-file", CA_MAX, &ep->ca_pem, e);
 }
 
 void endpoint_fini(struct endpoint *ep)
 {
     free(ep->url);
-    free(ep->ca_file);
+    free(ep->ca_pem);
     free(ep->pin);
     memset(ep, 0, sizeof *ep);
 }
@@ -77,7 +77,7 @@ void endpoint_request(const struct endpoint *ep, struct http_request *req)
     req->timeout_ms = ep->timeout_ms;
     req->connect_timeout_ms =
         ep->timeout_ms < LONGEST_CONNECT_MS ? ep->timeout_ms : 0;
-    req->ca_file = ep->ca_file;
+    req->ca_pem = ep->ca_pem;
     req->pin_sha256 = ep->pin;
 }
 

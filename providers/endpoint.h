@@ -12,8 +12,8 @@
  * share. */
 struct endpoint {
     char *url;
-    char *ca_file; /* NULL: the system's issuers */
-    char *pin;     /* NULL: none */
+    char *ca_pem; /* NULL: the system's issuers */
+    char *pin;    /* NULL: none */
     int64_t timeout_ms;
 };
 

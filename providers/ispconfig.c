@@ -21,11 +21,6 @@ static const struct config_field fields[] = {
 
 /* ---- open ---------------------------------------------------------------- */
 
-static int fail_at(const struct config_provider *cfg, struct err *e)
-{
-    return err_wrap(e, "provider \"%s\" (line %d)", cfg->name, cfg->line);
-}
-
 static int read_options(struct ispconfig *p, const struct config_provider *cfg,
                         struct err *e)
 {
@@ -63,7 +58,7 @@ static int isp_open(const struct provider_env *env,
     p->http = env->http;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return fail_at(cfg, e);
+        return config_provider_fail(cfg, e);
     }
     *out = &p->base;
     return 0;

@@ -3,8 +3,13 @@
 #include <string.h>
 
 const struct provider_ops *const providers[] = {
-    &provider_zonefile, &provider_ispconfig,  &provider_powerdns,
-    &provider_dnsimple, &provider_cloudflare, NULL,
+    &provider_zonefile,
+    &provider_ispconfig,
+    &provider_powerdns,
+    &provider_dnsimple,
+    &provider_cloudflare,
+    &provider_route53,
+    NULL,
 };
 
 const struct provider_ops *provider_find(const char *type)
@@ -13,6 +18,17 @@ const struct provider_ops *provider_find(const char *type)
         if (strcmp(providers[i]->type, type) == 0)
             return providers[i];
     return NULL;
+}
+
+void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS])
+{
+    size_t n = 0;
+
+    for (; providers[n] != NULL && n < PROVIDER_SCHEMAS - 1; n++) {
+        out[n].type = providers[n]->type;
+        out[n].fields = providers[n]->fields;
+    }
+    out[n] = (struct config_schema){NULL, NULL};
 }
 
 void provider_skip_after(const struct change_set *set, size_t failed,

@@ -235,10 +235,15 @@ extern const struct provider_ops provider_ispconfig;
 extern const struct provider_ops provider_powerdns;
 extern const struct provider_ops provider_dnsimple;
 extern const struct provider_ops provider_cloudflare;
+extern const struct provider_ops provider_route53;
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *type);
+
+/* What config_load wants to know of them; ends with type NULL. */
+#define PROVIDER_SCHEMAS 32
+void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS]);
 
 /* A TXT record at a _failover name that is another tool's: its text begins,
  * after blanks and a byte order mark, with none of [ { ".

@@ -80,7 +80,7 @@ int rest_open(const struct rest_style *style, const struct provider_env *env,
     p->style = style;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return err_wrap(e, "provider \"%s\" (line %d)", cfg->name, cfg->line);
+        return config_provider_fail(cfg, e);
     }
     *out = &p->base;
     return 0;

@@ -127,7 +127,7 @@ static int take_wait(const struct config_provider *cfg, const char *name,
     return 0;
 }
 
-static void free_instance(struct zonefile *z)
+void zonefile_free(struct zonefile *z)
 {
     free(z->name);
     free(z->file);
@@ -146,6 +146,10 @@ static int zonefile_open(const struct provider_env *env,
     z->base.ops = &provider_zonefile;
     z->env = *env;
     z->name = mem_strdup(cfg->name);
+    z->doer = cfg->doer;
+    z->store = cfg->doer != NULL && cfg->doer->helper != NULL
+                   ? &zonefile_store_helper
+                   : &zonefile_store_disk;
     *out = NULL;
     if (take_path(cfg, "file", true, &z->file, e) != 0 ||
         take_path(cfg, "include-dir", false, &z->include_dir, e) != 0 ||
@@ -153,7 +157,7 @@ static int zonefile_open(const struct provider_env *env,
         take_command(cfg, "reload", &z->reload, e) != 0 ||
         take_wait(cfg, "timeout", 100, &z->timeout_ms, e) != 0 ||
         take_wait(cfg, "serial-timeout", 0, &z->serial_timeout_ms, e) != 0) {
-        free_instance(z);
+        zonefile_free(z);
         return -1;
     }
     *out = &z->base;
@@ -173,7 +177,7 @@ static void close_now(void *arg)
     provider_close_cb *cb = z->close_cb;
     void *cb_arg = z->close_arg;
 
-    free_instance(z);
+    zonefile_free(z);
     cb(cb_arg);
 }
 
@@ -204,6 +208,27 @@ char *zonefile_plain_zone(const char *zone)
     return mem_strndup(zone, n > 1 && zone[n - 1] == '.' ? n - 1 : n);
 }
 
+char *zonefile_path(const struct zonefile *z, const char *zone)
+{
+    char *plain = zonefile_plain_zone(zone);
+    char *path = expand_file(z->file, plain);
+
+    free(plain);
+    return path;
+}
+
+int zonefile_argv(const char *command, const char *zone, const char *file,
+                  char ***argv, struct err *e)
+{
+    static const char *const keys[] = {"zone", "file"};
+    char *plain = zonefile_plain_zone(zone);
+    const char *values[] = {plain, file};
+    int r = proc_split(command, keys, values, 2, argv, e);
+
+    free(plain);
+    return r;
+}
+
 const char *zonefile_work_dir(const struct zonefile *z,
                               const struct zonefile_copy *c)
 {
@@ -212,24 +237,27 @@ const char *zonefile_work_dir(const struct zonefile *z,
     return c->dir[0] != '\0' ? c->dir : "/";
 }
 
+struct including {
+    const struct zonefile *z;
+    const struct zonefile_includes *files;
+    const char *dir;
+};
+
 static int read_include(void *arg, const char *path, char **data, size_t *len,
                         struct err *e)
 {
-    const char *dir = arg;
+    const struct including *in = arg;
     struct zonefile_copy c;
     char *full =
-        path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", dir, path);
-    int r = zonefile_read(full, &c, e);
+        path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", in->dir, path);
+    int r = in->z->store->include(in->files, full, &c, e);
 
     if (r == 0) {
         *data = c.text;
         *len = c.len;
         c.text = NULL;
     } else if (e->code == ERR_NOTFOUND && path[0] != '/') {
-        (void)err_wrap(e,
-                       "relative to %s (where the server reads it from "
-                       "elsewhere, set include-dir)",
-                       dir);
+        (void)err_wrap(e, ZONEFILE_RELATIVE, in->dir);
     }
     zonefile_copy_fini(&c);
     free(full);
@@ -239,28 +267,22 @@ static int read_include(void *arg, const char *path, char **data, size_t *len,
 int zonefile_zone_load(const struct zonefile *z, const char *zone,
                        struct zonefile_zone *out, struct err *e)
 {
-    struct masterfile_source src = {read_include, NULL};
-    char *plain = zonefile_plain_zone(zone);
-    char *dir = NULL;
-    int r;
+    struct including in = {.z = z, .files = &out->includes};
+    struct masterfile_source src = {read_include, &in};
 
     memset(out, 0, sizeof *out);
-    out->path = expand_file(z->file, plain);
-    r = zonefile_read(out->path, &out->copy, e);
-    if (r == 0) {
-        dir = mem_strdup(zonefile_work_dir(z, &out->copy));
-        src.arg = dir;
-        r = masterfile_parse(zone, out->path, out->copy.text, out->copy.len,
-                             &src, &out->m, e);
-    }
-    free(dir);
-    free(plain);
-    return r;
+    out->path = zonefile_path(z, zone);
+    if (z->store->read(z, zone, &out->copy, &out->includes, e) != 0)
+        return -1;
+    in.dir = zonefile_work_dir(z, &out->copy);
+    return masterfile_parse(zone, out->path, out->copy.text, out->copy.len,
+                            &src, &out->m, e);
 }
 
 void zonefile_zone_fini(struct zonefile_zone *f)
 {
     masterfile_free(f->m);
+    zonefile_includes_fini(&f->includes);
     zonefile_copy_fini(&f->copy);
     free(f->path);
     memset(f, 0, sizeof *f);

@@ -15,7 +15,7 @@
 
 struct look {
     struct zonefile *z;
-    char *zone, *plain_zone;
+    char *zone;
     struct zonefile_zone file;
     struct findings found;
     provider_check_cb *cb;
@@ -30,7 +30,6 @@ static void look_end(struct look *l)
     l->cb(l->arg, &r);
     findings_fini(&l->found);
     zonefile_zone_fini(&l->file);
-    free(l->plain_zone);
     free(l->zone);
     free(l);
     zonefile_leave(z);
@@ -41,8 +40,6 @@ static void look_end(struct look *l)
 static void look_at_command(struct look *l, const char *option,
                             const char *command, const char *advice)
 {
-    static const char *const keys[] = {"zone", "file"}, *const values[] = {
-                                                            "example", "/file"};
     struct err e;
     char **argv;
 
@@ -52,7 +49,7 @@ static void look_at_command(struct look *l, const char *option,
         return;
     }
     /* The template was tried when the provider was opened. */
-    if (proc_split(command, keys, values, 2, &argv, &e) != 0)
+    if (zonefile_argv(command, "example.", "/file", &argv, &e) != 0)
         return;
     if (proc_find(argv[0], &e) != 0)
         findings_add(&l->found, PROVIDER_ERROR, option,
@@ -134,13 +131,11 @@ static void on_checked(void *arg, const struct proc_result *r)
 
 static void run_check(struct look *l)
 {
-    static const char *const keys[] = {"zone", "file"};
-    const char *values[] = {l->plain_zone, l->file.path};
     struct err e;
     char **argv;
 
     if (l->z->check == NULL ||
-        proc_split(l->z->check, keys, values, 2, &argv, &e) != 0) {
+        zonefile_argv(l->z->check, l->zone, l->file.path, &argv, &e) != 0) {
         ask_serial(l);
         return;
     }
@@ -214,10 +209,8 @@ void zonefile_look(struct provider *p, const char *zone, provider_check_cb *cb,
     l->arg = arg;
     findings_init(&l->found);
     zonefile_enter(l->z);
-    if (zone != NULL) {
+    if (zone != NULL)
         l->zone = mem_strdup(zone);
-        l->plain_zone = zonefile_plain_zone(zone);
-    }
     (void)loop_timer_start(l->z->env.loop, 0,
                            zone != NULL ? look_at_zone : look_at_all, l);
 }

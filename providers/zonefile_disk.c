@@ -38,7 +38,8 @@ static int read_whole(int fd, struct zonefile_copy *c, struct err *e)
 
     c->text = mem_alloc(size + 1);
     while (c->len < size) {
-        ssize_t n = read(fd, c->text + c->len, size - c->len);
+        /* Another process may have read from the same open file. */
+        ssize_t n = pread(fd, c->text + c->len, size - c->len, (off_t)c->len);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -54,10 +55,10 @@ static int read_whole(int fd, struct zonefile_copy *c, struct err *e)
     return 0;
 }
 
-int zonefile_read(const char *path, struct zonefile_copy *c, struct err *e)
+int zonefile_file_open(const char *path, struct zonefile_copy *c, struct err *e)
 {
     char resolved[PATH_MAX];
-    int fd, r = -1;
+    int fd;
 
     memset(c, 0, sizeof *c);
     if (realpath(path, resolved) == NULL)
@@ -76,7 +77,28 @@ int zonefile_read(const char *path, struct zonefile_copy *c, struct err *e)
         (void)err_set(e, ERR_LIMIT, "%s: more than %zu bytes", path,
                       MASTERFILE_MAX);
     else
-        r = read_whole(fd, c, e);
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+int zonefile_read_open(int fd, struct zonefile_copy *c, struct err *e)
+{
+    if (fstat(fd, &c->st) != 0)
+        return fail(e, errno, "read", c->path);
+    if ((uintmax_t)c->st.st_size > MASTERFILE_MAX)
+        return err_set(e, ERR_LIMIT, "%s: more than %zu bytes", c->path,
+                       MASTERFILE_MAX);
+    return read_whole(fd, c, e);
+}
+
+int zonefile_read(const char *path, struct zonefile_copy *c, struct err *e)
+{
+    int fd = zonefile_file_open(path, c, e), r;
+
+    if (fd < 0)
+        return -1;
+    r = zonefile_read_open(fd, c, e);
     (void)close(fd);
     return r;
 }

@@ -24,6 +24,12 @@ struct zonefile_copy {
  * ERR_RETRY (it changed while it was read) */
 MUST_CHECK int zonefile_read(const char *path, struct zonefile_copy *c,
                              struct err *e);
+/* The same in two steps: opened (all of *c but the text), and read.
+ * returns the descriptor (of a regular file), or -1; 0 or -1 */
+MUST_CHECK int zonefile_file_open(const char *path, struct zonefile_copy *c,
+                                  struct err *e);
+MUST_CHECK int zonefile_read_open(int fd, struct zonefile_copy *c,
+                                  struct err *e);
 void zonefile_copy_fini(struct zonefile_copy *c);
 
 /* A journal (FILE.jnl) means that the server itself writes the zone.

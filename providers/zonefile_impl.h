@@ -4,16 +4,19 @@
 #include "providers/masterfile.h"
 #include "providers/provider.h"
 #include "providers/zonefile_disk.h"
+#include "providers/zonefile_store.h"
 
 /* What the zonefile*.c files share; nobody else includes it. */
 
 struct zonefile {
     struct provider base; /* first */
     struct provider_env env;
-    char *name;           /* its title in the configuration file */
-    char *file;           /* template with {zone} */
-    char *check, *reload; /* command templates; NULL: none */
-    char *include_dir;    /* NULL: the zone file's */
+    const struct zonefile_store *store;
+    const struct doer *doer; /* NULL: this process */
+    char *name;              /* its title in the configuration file */
+    char *file;              /* template with {zone} */
+    char *check, *reload;    /* command templates; NULL: none */
+    char *include_dir;       /* NULL: the zone file's */
     int64_t timeout_ms, serial_timeout_ms;
     size_t running; /* calls under way */
     provider_close_cb *close_cb;
@@ -24,6 +27,7 @@ struct zonefile {
 struct zonefile_zone {
     char *path; /* as configured, {zone} put in */
     struct zonefile_copy copy;
+    struct zonefile_includes includes;
     struct masterfile *m;
 };
 /* returns 0, or -1 with e set; fini after both */
@@ -31,12 +35,25 @@ MUST_CHECK int zonefile_zone_load(const struct zonefile *z, const char *zone,
                                   struct zonefile_zone *out, struct err *e);
 void zonefile_zone_fini(struct zonefile_zone *f);
 
+/* What stands before an error about a relative $INCLUDE (of a directory). */
+#define ZONEFILE_RELATIVE                                                      \
+    "relative to %s (where the server reads it from elsewhere, set "           \
+    "include-dir)"
+
 /* Where commands run and relative $INCLUDEs start. */
 const char *zonefile_work_dir(const struct zonefile *z,
                               const struct zonefile_copy *c);
+/* The words of a command template.
+ * returns 0, or -1 with e set */
+MUST_CHECK int zonefile_argv(const char *command, const char *zone,
+                             const char *file, char ***argv, struct err *e);
+/* The zone's file as configured, heap. */
+char *zonefile_path(const struct zonefile *z, const char *zone);
 /* zone without its final dot, heap; "." stays. */
 char *zonefile_plain_zone(const char *zone);
 
+/* Frees the instance, and nothing else. */
+void zonefile_free(struct zonefile *z);
 /* To be called first and last by each call that answers later. */
 void zonefile_enter(struct zonefile *z);
 void zonefile_leave(struct zonefile *z);

@@ -26,7 +26,7 @@
 struct job {
     struct zonefile *z;
     struct zonefile_rewrite what;
-    char *zone, *plain_zone;
+    char *zone;
     struct zonefile_zone file;
     struct buf text; /* the new one */
     char *tmp;
@@ -56,10 +56,9 @@ static void end(struct job *j, enum change_state state)
     if (r.err.code != ERR_NONE)
         (void)err_wrap(&r.err, "zone %s", j->zone);
     j->what.done(j->what.arg, &r);
-    zonefile_unstage(&j->tmp);
+    j->z->store->unstage(j->z, j->zone, &j->tmp);
     zonefile_zone_fini(&j->file);
     buf_fini(&j->text);
-    free(j->plain_zone);
     free(j->zone);
     free(j);
     zonefile_leave(z);
@@ -81,20 +80,25 @@ static void give_up(struct job *j, enum change_state state)
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void run(struct job *j, const char *command, const char *file,
+static void run(struct job *j, enum doer_kind kind, const char *file,
                 proc_cb *cb)
 {
-    static const char *const keys[] = {"zone", "file"};
-    const char *values[] = {j->plain_zone, file};
+    struct zonefile *z = j->z;
+    struct doer_command what = {.kind = kind,
+                                .name = z->name,
+                                .zone = j->zone,
+                                .timeout_ms = z->timeout_ms,
+                                .dir = zonefile_work_dir(z, &j->file.copy)};
     struct proc_result none = {.exit_code = -1};
     char **argv;
 
-    if (proc_split(command, keys, values, 2, &argv, &none.err) != 0) {
+    if (zonefile_argv(kind == DOER_CHECK ? z->check : z->reload, j->zone, file,
+                      &argv, &none.err) != 0) {
         cb(j, &none);
         return;
     }
-    proc_run(j->z->env.loop, argv, zonefile_work_dir(j->z, &j->file.copy), NULL,
-             0, j->z->timeout_ms, cb, j);
+    what.argv = argv;
+    (void)doer_run(z->doer, z->env.loop, &what, cb, j);
     proc_argv_free(argv);
 }
 
@@ -118,10 +122,11 @@ static void put_back(struct job *j)
     struct stat st;
 
     now.st = j->written;
-    if (zonefile_unchanged(&now, &e) != 0 ||
-        zonefile_stage(&j->file.copy, j->file.copy.text, j->file.copy.len,
-                       &j->tmp, &e) != 0 ||
-        zonefile_commit(&j->file.copy, &j->tmp, &st, &e) != 0) {
+    if (j->z->store->unchanged(j->z, j->zone, &now, &e) != 0 ||
+        j->z->store->stage(j->z, j->zone, &j->file.copy, j->file.copy.text,
+                           j->file.copy.len, &j->tmp, &e) != 0 ||
+        j->z->store->commit(j->z, j->zone, &j->file.copy, &j->tmp, &st, &e) !=
+            0) {
         (void)err_set(&j->err, ERR_UNKNOWN,
                       "%s; the old file could not be put back: %s", why.msg,
                       e.msg);
@@ -130,7 +135,7 @@ static void put_back(struct job *j)
     }
     j->committed = false;
     (void)err_set(&j->err, why.code, "%s; the old file was put back", why.msg);
-    run(j, j->z->reload, j->file.copy.path, on_second_reload);
+    run(j, DOER_RELOAD, j->file.copy.path, on_second_reload);
 }
 
 /* j->err says why. */
@@ -222,8 +227,8 @@ static void on_reload(void *arg, const struct proc_result *r)
 static void commit(struct job *j)
 {
     /* A person's edit since our reading must not be lost. */
-    if (zonefile_unchanged(&j->file.copy, &j->err) != 0) {
-        zonefile_unstage(&j->tmp);
+    if (j->z->store->unchanged(j->z, j->zone, &j->file.copy, &j->err) != 0) {
+        j->z->store->unstage(j->z, j->zone, &j->tmp);
         if (j->again) {
             give_up(j, CHANGE_FAILED);
             return;
@@ -233,13 +238,14 @@ static void commit(struct job *j)
         load(j);
         return;
     }
-    if (zonefile_commit(&j->file.copy, &j->tmp, &j->written, &j->err) != 0) {
+    if (j->z->store->commit(j->z, j->zone, &j->file.copy, &j->tmp, &j->written,
+                            &j->err) != 0) {
         give_up(j, CHANGE_FAILED);
         return;
     }
     j->committed = true;
     if (j->z->reload != NULL)
-        run(j, j->z->reload, j->file.copy.path, on_reload);
+        run(j, DOER_RELOAD, j->file.copy.path, on_reload);
     else
         await(j);
 }
@@ -252,7 +258,7 @@ static void on_check(void *arg, const struct proc_result *r)
         commit(j);
         return;
     }
-    zonefile_unstage(&j->tmp);
+    j->z->store->unstage(j->z, j->zone, &j->tmp);
     (void)err_set(&j->err, r->timed_out ? ERR_RETRY : ERR_INPUT,
                   "the check of the edited file failed, nothing was changed: "
                   "%s",
@@ -262,14 +268,15 @@ static void on_check(void *arg, const struct proc_result *r)
 
 static void write_file(struct job *j)
 {
-    if (zonefile_journal_check(j->file.path, &j->file.copy, &j->err) != 0 ||
-        zonefile_stage(&j->file.copy, buf_get(&j->text), j->text.len, &j->tmp,
-                       &j->err) != 0) {
+    if (j->z->store->journal_check(j->z, j->zone, &j->file.copy, &j->err) !=
+            0 ||
+        j->z->store->stage(j->z, j->zone, &j->file.copy, buf_get(&j->text),
+                           j->text.len, &j->tmp, &j->err) != 0) {
         give_up(j, CHANGE_FAILED);
         return;
     }
     if (j->z->check != NULL)
-        run(j, j->z->check, j->tmp, on_check);
+        run(j, DOER_CHECK, j->tmp, on_check);
     else
         commit(j);
 }
@@ -301,7 +308,7 @@ static void on_served_confirming(void *arg, const struct provider_serial *s)
     }
     j->confirming = true;
     if (j->z->reload != NULL)
-        run(j, j->z->reload, j->file.copy.path, on_reload);
+        run(j, DOER_RELOAD, j->file.copy.path, on_reload);
     else
         await(j);
 }
@@ -352,7 +359,6 @@ void zonefile_rewrite(struct zonefile *z, const struct zonefile_rewrite *what)
     j->z = z;
     j->what = *what;
     j->zone = mem_strdup(what->zone);
-    j->plain_zone = zonefile_plain_zone(what->zone);
     buf_init(&j->text, MASTERFILE_MAX);
     zonefile_enter(z);
     (void)loop_timer_start(z->env.loop, 0, load, j);

@@ -24,7 +24,7 @@ struct transfer {
     struct exchange *exchange;
     struct owners *owners;
     struct loop_timer *timer;
-    struct err err;
+    struct err *err; /* as in struct lookup */
     bool all_refused;
     resolver_owners_cb *cb;
     void *arg;
@@ -38,6 +38,7 @@ static void free_transfer(struct op *op)
     owners_free(t->owners);
     loop_timer_cancel(t->timer);
     free(t->servers);
+    free(t->err);
     free(t);
 }
 
@@ -54,7 +55,7 @@ static void give_up(void *arg)
     struct resolver_owners o = {0};
 
     t->timer = NULL;
-    o.err = t->err;
+    o.err = *t->err;
     /* One server that did not refuse may grant it the next time. */
     if (o.err.code == ERR_AUTH && !t->all_refused)
         o.err.code = ERR_RETRY;
@@ -150,6 +151,7 @@ void resolver_axfr_owners(struct resolver *r, const struct addr *servers,
                           resolver_owners_cb *cb, void *arg)
 {
     struct transfer *t = mem_alloc(sizeof *t);
+    struct err e;
 
     t->op.drop = free_transfer;
     t->resolver = r;
@@ -164,10 +166,13 @@ void resolver_axfr_owners(struct resolver *r, const struct addr *servers,
     t->cb = cb;
     t->arg = arg;
     op_add(r, &t->op);
-    if (name_canon(zone, t->zone, &t->err) == 0 && nservers == 0)
-        (void)err_set(&t->err, ERR_RETRY,
-                      "no name server to transfer %.300s from is known",
-                      t->zone);
-    t->timer = loop_timer_start(
-        op_loop(r), 0, t->err.code == ERR_NONE ? start_next : give_up, t);
+    if (name_canon(zone, t->zone, &e) != 0)
+        op_join_error(&t->err, &e);
+    else if (nservers == 0 &&
+             err_set(&e, ERR_RETRY,
+                     "no name server to transfer %.300s from is known",
+                     t->zone) != 0)
+        op_join_error(&t->err, &e);
+    t->timer = loop_timer_start(op_loop(r), 0,
+                                t->err == NULL ? start_next : give_up, t);
 }

@@ -29,6 +29,7 @@ struct watch {
 struct channel {
     struct loop *loop;
     ares_channel ares;
+    uint64_t timeout_ms; /* of a query's first try */
     uv_timer_t *timer;
     struct watch *watches;
 };
@@ -185,6 +186,7 @@ int channel_new(struct loop *l, const struct addr *server,
 
     *out = NULL;
     c->loop = l;
+    c->timeout_ms = (uint64_t)timeout_ms;
     status = open_ares(c, kind, timeout_ms, tries);
     if (status != ARES_SUCCESS) {
         free(c);
@@ -236,7 +238,11 @@ void channel_send(struct channel *c, const uint8_t *wire, size_t len,
     p->drop = drop;
     p->arg = arg;
     ares_send(c->ares, wire, (int)len, on_answer, p);
-    arm_timer(c);
+    /* To find out which timeout is next costs a look at each query; as a rule
+     * it is that of one that is out already. */
+    if (!uv_is_active((uv_handle_t *)c->timer) ||
+        uv_timer_get_due_in(c->timer) > c->timeout_ms)
+        arm_timer(c);
 }
 
 static size_t read_nodes(const struct ares_addr_port_node *node,

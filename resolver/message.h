@@ -7,6 +7,7 @@
 
 #include "agent/base/addr.h"
 #include "agent/base/err.h"
+#include "agent/base/mem.h"
 
 /* DNS messages, with ldns as the codec: what the resolver and the providers
  * read from an answer. source: RFC 1035 4, RFC 6891 */
@@ -84,7 +85,12 @@ struct message_record {
     const char *owner; /* canonical; NULL: a name that is none to us */
     uint16_t type;
     uint32_t serial; /* of a SOA */
+    const void *rr;  /* for message_record_txt */
 };
+/* Of a TXT record: a copy that lives in a. */
+struct message_txt *message_record_txt(const struct message_record *r,
+                                       struct arena *a)
+    __attribute__((returns_nonnull));
 /* Calls fn for each record of class IN until it returns false. */
 typedef bool message_record_fn(void *arg, const struct message_record *r);
 void message_each(const struct message *m, message_record_fn *fn, void *arg);

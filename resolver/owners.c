@@ -1,5 +1,6 @@
 #include "resolver/owners.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +16,23 @@ struct list {
     size_t n, cap;
 };
 
+/* A TXT record at a _failover name. */
+struct found {
+    const char *name; /* without _failover */
+    size_t nth;       /* in the transfer's order */
+    const struct message_txt *txt;
+};
+
 struct owners {
     const char *zone;
     struct arena *arena;
-    struct list owners; /* with _failover until owners_get */
+    struct found *found;
+    size_t nfound, found_cap, nnames;
+    struct arena *texts; /* NULL: they became too many */
+    size_t text_size;
     struct list cuts;
+    struct resolver_owner *owners; /* what owners_get hands out */
+    struct message_txt *txts;
     bool begun, ended;
     uint32_t serial;
     const char *who; /* during owners_take */
@@ -31,6 +44,7 @@ struct owners *owners_new(const char *zone)
     struct owners *o = mem_alloc(sizeof *o);
 
     o->arena = arena_new();
+    o->texts = arena_new();
     o->zone = arena_strdup(o->arena, zone);
     return o;
 }
@@ -39,23 +53,70 @@ void owners_free(struct owners *o)
 {
     if (o == NULL)
         return;
-    free(o->owners.names);
+    free(o->found);
+    free(o->owners);
+    free(o->txts);
     free(o->cuts.names);
+    arena_free(o->texts);
     arena_free(o->arena);
     free(o);
 }
 
 /* Records of one set follow each other: its name is kept once. */
-static int add(struct owners *o, struct list *l, const char *name, size_t max,
-               const char *what)
+static int add_cut(struct owners *o, const char *name)
 {
+    struct list *l = &o->cuts;
+
     if (l->n > 0 && strcmp(l->names[l->n - 1], name) == 0)
         return 0;
-    if (l->n >= max)
-        return err_set(o->err, ERR_LIMIT, "%s has more than %zu %s in %s",
-                       o->who, max, what, o->zone);
+    if (l->n >= OWNERS_CUTS_MAX)
+        return err_set(o->err, ERR_LIMIT, "%s has more than %d zone cuts in %s",
+                       o->who, OWNERS_CUTS_MAX, o->zone);
     l->names = mem_grow(l->names, &l->cap, l->n, sizeof *l->names);
     l->names[l->n++] = arena_strdup(o->arena, name);
+    return 0;
+}
+
+static void drop_texts(struct owners *o)
+{
+    arena_free(o->texts);
+    o->texts = NULL;
+    for (size_t i = 0; i < o->nfound; i++)
+        o->found[i].txt = NULL;
+}
+
+static void keep_text(struct owners *o, struct found *f,
+                      const struct message_record *r)
+{
+    if (o->texts == NULL)
+        return;
+    f->txt = message_record_txt(r, o->texts);
+    o->text_size += sizeof *f->txt;
+    for (size_t i = 0; i < f->txt->nstrings; i++)
+        o->text_size +=
+            sizeof *f->txt->strings + f->txt->strings[i].len + sizeof(size_t);
+    if (o->text_size > OWNERS_TEXT_MAX)
+        drop_texts(o);
+}
+
+static int add_owner(struct owners *o, const struct message_record *r)
+{
+    const char *name = r->owner + sizeof PREFIX - 1;
+    const struct found *last = o->nfound > 0 ? &o->found[o->nfound - 1] : NULL;
+    bool same = last != NULL && name_equal(last->name, name);
+    struct found *f;
+
+    if (!same && ++o->nnames > OWNERS_MAX)
+        return err_set(o->err, ERR_LIMIT,
+                       "%s has more than %d _failover names in %s", o->who,
+                       OWNERS_MAX, o->zone);
+    if (same && o->texts == NULL)
+        return 0;
+    o->found = mem_grow(o->found, &o->found_cap, o->nfound, sizeof *o->found);
+    f = &o->found[o->nfound];
+    f->nth = o->nfound++;
+    f->name = same ? f[-1].name : arena_strdup(o->arena, name);
+    keep_text(o, f, r);
     return 0;
 }
 
@@ -103,9 +164,9 @@ static bool take_record(void *arg, const struct message_record *r)
     if (r->owner == NULL || !name_within(r->owner, o->zone))
         return true;
     if (r->type == MESSAGE_NS && !name_equal(r->owner, o->zone))
-        return add(o, &o->cuts, r->owner, OWNERS_CUTS_MAX, "zone cuts") == 0;
+        return add_cut(o, r->owner) == 0;
     if (is_spec(o, r))
-        return add(o, &o->owners, r->owner, OWNERS_MAX, "_failover names") == 0;
+        return add_owner(o, r) == 0;
     return true;
 }
 
@@ -160,48 +221,68 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *pa, const void *pb)
 {
-    return name_compare(*(const char *const *)a, *(const char *const *)b);
+    const struct found *a = pa, *b = pb;
+    int order = name_compare(a->name, b->name);
+
+    return order != 0 ? order : (a->nth > b->nth) - (a->nth < b->nth);
 }
 
-static void sort(struct list *l, int (*compare)(const void *, const void *))
-{
-    if (l->n > 1)
-        qsort(l->names, l->n, sizeof *l->names, compare);
-}
-
-/* name is at or below a cut: it belongs to the child zone. */
+/* The _failover name itself, or one above it, is a cut: it belongs to the
+ * child zone. */
 static bool below_cut(const struct owners *o, const char *name)
 {
+    char full[NAME_SIZE + sizeof PREFIX];
+    const char *at = full;
+
     if (o->cuts.n == 0)
         return false;
-    while (!name_equal(name, o->zone) && !name_equal(name, ".")) {
-        if (bsearch(&name, o->cuts.names, o->cuts.n, sizeof name, by_text) !=
-            NULL)
+    (void)snprintf(full, sizeof full, PREFIX "%s", name);
+    while (!name_equal(at, o->zone) && !name_equal(at, ".")) {
+        if (bsearch(&at, o->cuts.names, o->cuts.n, sizeof at, by_text) != NULL)
             return true;
-        name = name_parent(name);
+        at = name_parent(at);
     }
     return false;
 }
 
-const char *const *owners_get(struct owners *o, size_t *n, uint32_t *serial)
+/* One owner for each name of the sorted records. */
+static size_t gather(struct owners *o)
 {
-    struct list *l = &o->owners;
+    size_t n = 0;
+
+    o->owners = mem_array(o->nfound, sizeof *o->owners);
+    o->txts = mem_array(o->nfound, sizeof *o->txts);
+    for (size_t i = 0; i < o->nfound; i++) {
+        const struct found *f = &o->found[i];
+
+        if (n == 0 || !name_equal(o->owners[n - 1].name, f->name)) {
+            o->owners[n].name = f->name;
+            o->owners[n++].txts = f->txt != NULL ? &o->txts[i] : NULL;
+        }
+        if (f->txt != NULL) {
+            o->txts[i] = *f->txt;
+            o->owners[n - 1].ntxts++;
+        }
+    }
+    return n;
+}
+
+const struct resolver_owner *owners_get(struct owners *o, size_t *n,
+                                        uint32_t *serial)
+{
     size_t kept = 0;
 
-    sort(&o->cuts, by_text);
-    for (size_t i = 0; i < l->n; i++)
-        if (!below_cut(o, l->names[i]))
-            l->names[kept++] = l->names[i] + sizeof PREFIX - 1;
-    l->n = kept;
-    sort(l, by_name);
-    kept = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (i == 0 || !name_equal(l->names[kept - 1], l->names[i]))
-            l->names[kept++] = l->names[i];
-    l->n = kept;
-    *n = l->n;
+    if (o->cuts.n > 1)
+        qsort(o->cuts.names, o->cuts.n, sizeof *o->cuts.names, by_text);
+    for (size_t i = 0; i < o->nfound; i++)
+        if (!below_cut(o, o->found[i].name))
+            o->found[kept++] = o->found[i];
+    o->nfound = kept;
+    if (kept > 1)
+        qsort(o->found, kept, sizeof *o->found, by_name);
+    *n = gather(o);
     *serial = o->serial;
-    return l->names;
+    return o->owners;
 }

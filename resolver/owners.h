@@ -7,13 +7,18 @@
 
 #include "agent/base/err.h"
 #include "resolver/message.h"
+#include "resolver/resolver.h"
 
-/* The owners of _failover TXT records in a zone transfer, taken from its
- * messages one after the other: names are kept, records are not. Pure.
+/* The owners of _failover TXT records in a zone transfer and their texts,
+ * taken from its messages one after the other. Pure.
  * source: RFC 5936 2.2 */
 struct owners;
 
-enum { OWNERS_MAX = 100000, OWNERS_CUTS_MAX = 1000000 };
+enum {
+    OWNERS_MAX = 100000,
+    OWNERS_CUTS_MAX = 1000000,
+    OWNERS_TEXT_MAX = 32 << 20, /* bytes; above it only names are kept */
+};
 
 /* zone — canonical */
 struct owners *owners_new(const char *zone) __attribute__((returns_nonnull));
@@ -26,8 +31,9 @@ void owners_free(struct owners *o); /* NULL is fine */
 MUST_CHECK int owners_take(struct owners *o, const struct message *m,
                            const char *who, bool *done, struct err *e);
 
-/* After *done: canonical names without _failover in canonical order, no
- * doubles, none below a zone cut; borrowed from o. *serial — of the SOA. */
-const char *const *owners_get(struct owners *o, size_t *n, uint32_t *serial);
+/* After *done: names without _failover in canonical order, no doubles, none
+ * below a zone cut; borrowed from o. *serial — of the SOA. */
+const struct resolver_owner *owners_get(struct owners *o, size_t *n,
+                                        uint32_t *serial);
 
 #endif

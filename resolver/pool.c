@@ -38,7 +38,8 @@ struct query {
     int status;              /* of c-ares */
     uint8_t *wire;           /* the answer */
     size_t len;
-    struct err err; /* set: failed before or without c-ares */
+    struct err *err; /* failed before or without c-ares; rare, and thousands
+                        of queries wait at a time */
     pool_cb *cb;
     void *arg;
     struct query *prev, *next;
@@ -56,6 +57,8 @@ struct server {
     struct server *prev, *next;
 };
 
+#define IDS 64 /* got at a time */
+
 struct pool {
     struct loop *loop;
     int64_t timeout_ms;
@@ -64,12 +67,15 @@ struct pool {
     struct query *done;
     struct loop_timer *timer; /* deliver() is due */
     bool *freed;              /* set while callbacks run */
+    uint16_t ids[IDS];        /* random ones, nids left */
+    size_t nids;
 };
 
 static void deliver(void *arg);
 
 static void free_query(struct query *q)
 {
+    free(q->err);
     free(q->wire);
     free(q);
 }
@@ -114,6 +120,14 @@ void pool_free(struct pool *p)
     free(p);
 }
 
+/* Where the query's error is to be written. */
+static struct err *error_of(struct query *q)
+{
+    if (q->err == NULL)
+        q->err = mem_alloc(sizeof *q->err);
+    return q->err;
+}
+
 static void finish(struct query *q)
 {
     struct pool *p = q->server->pool;
@@ -148,34 +162,52 @@ static void on_drop(void *arg)
     free_query(arg);
 }
 
-/* Out on its channel, with an id that cannot be guessed: RFC 5452 9.2. */
-static void send_query(struct query *q)
+/* One that cannot be guessed: RFC 5452 9.2. */
+static int take_id(struct pool *p, uint16_t *id, struct err *e)
+{
+    if (p->nids == 0) {
+        if (uv_random(NULL, NULL, p->ids, sizeof p->ids, 0, NULL) != 0)
+            return err_set(e, ERR_LOCAL, "no random numbers for a query");
+        p->nids = IDS;
+    }
+    *id = p->ids[--p->nids];
+    return 0;
+}
+
+static int try_send(struct query *q, struct err *e)
 {
     struct server *s = q->server;
     struct channel **c = &s->channels[q->kind];
     uint8_t *wire = NULL;
     size_t len;
-    uint16_t id;
+    uint16_t id = 0;
+    int status;
+
+    status = (q->edns ? message_query : message_query_plain)(
+        q->name, q->type, q->rd, q->ad, &wire, &len, e);
+    if (status == 0)
+        status = take_id(s->pool, &id, e);
+    if (status == 0 && *c == NULL)
+        status = channel_new(s->pool->loop, &s->addr, q->kind,
+                             s->pool->timeout_ms, s->pool->tries, c, e);
+    if (status == 0) {
+        message_set_id(wire, id);
+        channel_send(*c, wire, len, on_answer, on_drop, q);
+    }
+    free(wire);
+    return status;
+}
+
+/* Out on its channel. */
+static void send_query(struct query *q)
+{
+    struct err e;
 
     q->answers_before = *answers_of(q);
-    q->edns = q->edns && !s->plain;
-    if ((q->edns ? message_query : message_query_plain)(
-            q->name, q->type, q->rd, q->ad, &wire, &len, &q->err) != 0)
-        goto failed;
-    if (uv_random(NULL, NULL, &id, sizeof id, 0, NULL) != 0) {
-        (void)err_set(&q->err, ERR_LOCAL, "no random numbers for a query");
-        goto failed;
-    }
-    message_set_id(wire, id);
-    if (*c == NULL &&
-        channel_new(s->pool->loop, &s->addr, q->kind, s->pool->timeout_ms,
-                    s->pool->tries, c, &q->err) != 0)
-        goto failed;
-    channel_send(*c, wire, len, on_answer, on_drop, q);
-    free(wire);
-    return;
-failed:
-    free(wire);
+    q->edns = q->edns && !q->server->plain;
+    if (try_send(q, &e) == 0)
+        return;
+    *error_of(q) = e;
     finish(q);
 }
 
@@ -234,6 +266,7 @@ void pool_ask(struct pool *p, const struct addr *server,
 {
     struct query *q = mem_alloc(sizeof *q);
     struct server *s = server_of(p, server);
+    struct err e;
 
     q->server = s;
     q->type = question->type;
@@ -242,8 +275,8 @@ void pool_ask(struct pool *p, const struct addr *server,
     q->edns = true;
     q->cb = cb;
     q->arg = arg;
-    if (name_canon(question->name, q->name, &q->err) != 0 ||
-        is_silent(s, &q->err)) {
+    if (name_canon(question->name, q->name, &e) != 0 || is_silent(s, &e)) {
+        *error_of(q) = e;
         finish(q);
         return;
     }
@@ -304,16 +337,16 @@ static void explain(struct query *q)
 {
     char who[ADDR_TEXT_SIZE];
     const char *over = q->kind == CHANNEL_TCP ? " over TCP" : "";
+    struct err *e = error_of(q);
 
     addr_format_port(&q->server->addr, who);
     if (q->status == ARES_ETIMEOUT)
-        (void)err_set(&q->err, ERR_RETRY, "%s timed out%s", who, over);
+        (void)err_set(e, ERR_RETRY, "%s timed out%s", who, over);
     else if (q->status == ARES_ECONNREFUSED)
-        (void)err_set(&q->err, ERR_RETRY, "%s refused the connection%s", who,
-                      over);
+        (void)err_set(e, ERR_RETRY, "%s refused the connection%s", who, over);
     else
-        (void)err_set(&q->err, ERR_RETRY, "%s: %s%s", who,
-                      ares_strerror(q->status), over);
+        (void)err_set(e, ERR_RETRY, "%s: %s%s", who, ares_strerror(q->status),
+                      over);
 }
 
 /* A server that let a query time out and answered no other one since: what
@@ -330,19 +363,41 @@ static void give_up_waiting(const struct query *q)
         struct query *w = s->waiting;
 
         DL_DELETE(s->waiting, w);
-        w->err = q->err;
+        *error_of(w) = *q->err;
         finish(w);
     }
+}
+
+/* More does not fit, even over TCP. Some addresses of a name are of use; a
+ * part of its texts, or of a zone's servers, would be taken for the whole. */
+static bool is_enough(const struct query *q, const struct message *m)
+{
+    return (q->type == MESSAGE_A || q->type == MESSAGE_AAAA) &&
+           message_count(m, NULL, q->type) > 0;
+}
+
+/* What is wrong with an answer that came, or NULL. */
+static const char *fault_of(const struct query *q, const struct message *m,
+                            const struct err *e)
+{
+    if (m == NULL)
+        return e->msg;
+    if (message_is_tc(m) && !is_enough(q, m))
+        return "a truncated answer over TCP";
+    return message_answers(m, q->name, q->type)
+               ? NULL
+               : "the answer to another question";
 }
 
 /* The decoded answer, or NULL with q->err set; false: q was sent again. */
 static bool judge(struct query *q, struct message **m)
 {
     char who[ADDR_TEXT_SIZE];
-    struct err e = {0};
+    const char *fault;
+    struct err e;
 
     *m = NULL;
-    if (q->err.code != ERR_NONE)
+    if (q->err != NULL)
         return true;
     if (q->wire != NULL && message_decode(q->wire, q->len, m, &e) != 0)
         *m = NULL;
@@ -351,17 +406,12 @@ static bool judge(struct query *q, struct message **m)
         *m = NULL;
         return false;
     }
-    addr_format_port(&q->server->addr, who);
     if (q->wire == NULL) {
         explain(q);
         give_up_waiting(q);
-    } else if (*m == NULL) {
-        (void)err_set(&q->err, ERR_RETRY, "%s sent %s", who, e.msg);
-    } else if (message_is_tc(*m)) {
-        (void)err_set(&q->err, ERR_RETRY, "%s sent a truncated answer over TCP",
-                      who);
-    } else if (!message_answers(*m, q->name, q->type)) {
-        (void)err_set(&q->err, ERR_RETRY, "%s answered another question", who);
+    } else if ((fault = fault_of(q, *m, &e)) != NULL) {
+        (void)err_set(error_of(q), ERR_RETRY, "%s sent %s",
+                      addr_format_port(&q->server->addr, who), fault);
     }
     return true;
 }
@@ -377,7 +427,7 @@ static void deliver_one(struct query *q)
         s->in_flight--;
         pump(s);
     }
-    q->cb(q->arg, q->err.code == ERR_NONE ? m : NULL, &q->err);
+    q->cb(q->arg, q->err == NULL ? m : NULL, q->err);
     message_free(m);
     free_query(q);
 }

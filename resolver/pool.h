@@ -12,7 +12,8 @@
 /* The servers that are asked, each with a queue: at most POOL_IN_FLIGHT
  * queries are under way to one server, the rest waits its turn. A truncated
  * or damaged UDP answer is asked again over TCP, FORMERR and NOTIMP to EDNS
- * without EDNS. source: RFC 7766 5, RFC 6891 6.2.2 and 7 */
+ * without EDNS. An answer that is truncated over TCP, too, counts only for
+ * addresses. source: RFC 7766 5, RFC 6891 6.2.2 and 7 */
 struct pool;
 
 enum { POOL_IN_FLIGHT = 100 };

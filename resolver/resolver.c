@@ -36,7 +36,7 @@ struct lookup {
     struct addr server;
     size_t next;              /* of the recursive servers */
     struct loop_timer *timer; /* the answer "no server" */
-    struct err err;
+    struct err *err; /* what those asked so far said; NULL: nothing bad */
     resolver_cb *cb;
     void *arg;
 };
@@ -109,14 +109,16 @@ struct loop *op_loop(const struct resolver *r)
     return r->loop;
 }
 
-void op_join_error(struct err *all, const struct err *e)
+void op_join_error(struct err **all, const struct err *e)
 {
-    struct err old = *all;
+    struct err *old = *all;
 
-    if (old.code == ERR_NONE)
-        *all = *e;
+    *all = mem_alloc(sizeof **all);
+    if (old == NULL)
+        **all = *e;
     else
-        (void)err_set(all, e->code, "%.500s; %.500s", old.msg, e->msg);
+        (void)err_set(*all, e->code, "%.500s; %.500s", old->msg, e->msg);
+    free(old);
 }
 
 int64_t op_timeout_ms(const struct resolver *r)
@@ -131,6 +133,7 @@ static void drop_lookup(struct op *op)
     struct lookup *l = (struct lookup *)op;
 
     loop_timer_cancel(l->timer);
+    free(l->err);
     free(l);
 }
 
@@ -178,26 +181,27 @@ static bool ask_next(struct lookup *l)
 static void on_answer(void *arg, struct message *m, const struct err *e)
 {
     struct lookup *l = arg;
-    struct resolver_answer a = {.outcome = RESOLVER_FAILED};
-    struct err why = {0};
+    struct resolver_answer a;
+    const struct err *why = e;
 
-    if (m != NULL)
-        a.outcome = outcome_judge(m, &l->question, &l->server, &why);
-    else
-        why = *e;
+    a.outcome = RESOLVER_FAILED;
+    a.err.code = ERR_NONE;
+    a.err.msg[0] = '\0';
+    if (m != NULL) {
+        a.outcome = outcome_judge(m, &l->question, &l->server, &a.err);
+        why = &a.err;
+    }
     if (a.outcome == RESOLVER_FAILED) {
-        op_join_error(&l->err, &why);
+        op_join_error(&l->err, why);
         if (ask_next(l))
             return;
-        a.err = l->err;
-    } else {
-        a.err = why;
+        a.err = *l->err;
     }
     a.message = m;
     a.server = l->server;
     op_remove(l->resolver, &l->op);
     l->cb(l->arg, &a);
-    free(l);
+    drop_lookup(&l->op);
 }
 
 void resolver_ask(struct resolver *r, const struct addr *server,

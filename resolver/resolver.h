@@ -108,15 +108,20 @@ void resolver_find_txt(struct resolver *r, const struct addr *servers,
                        size_t nservers, const char *owner, resolver_txt_cb *cb,
                        void *arg);
 
-/* The owners of a zone's _failover TXT records, by zone transfer (AXFR over
- * TCP, no TSIG yet) from the first of servers that grants it.
- * owners: canonical, without _failover, sorted, no doubles; names below
- * another zone cut (NS inside the zone) are left out. At most 100,000 owners,
- * 256 MiB of messages and a minute; only names are kept in memory.
- * source: RFC 5936 */
+/* The owners of a zone's _failover TXT records and their texts, by zone
+ * transfer (AXFR over TCP, no TSIG yet) from the first of servers that grants
+ * it. owners: sorted, no doubles; names below another zone cut (NS inside the
+ * zone) are left out. At most 100,000 owners, 256 MiB of messages and a
+ * minute. source: RFC 5936 */
+struct resolver_owner {
+    const char *name;               /* canonical, without _failover */
+    const struct message_txt *txts; /* all of them; NULL: not kept, look it up
+                                       (above 32 MiB of texts, for all) */
+    size_t ntxts;
+};
 struct resolver_owners {
     struct err err; /* ERR_NONE, ERR_RETRY, ERR_AUTH (REFUSED), ERR_LIMIT */
-    const char *const *owners;
+    const struct resolver_owner *owners;
     size_t n;
     uint32_t serial;
 };

@@ -17,7 +17,7 @@ struct find {
     size_t nservers, next;
     char owner[NAME_SIZE];
     char name[NAME_SIZE + sizeof PREFIX];
-    struct err err;
+    struct err *err; /* as in struct lookup */
     struct loop_timer *timer;
     resolver_txt_cb *cb;
     void *arg;
@@ -29,6 +29,7 @@ static void free_find(struct op *op)
 
     loop_timer_cancel(f->timer);
     free(f->servers);
+    free(f->err);
     free(f);
 }
 
@@ -46,7 +47,7 @@ static void fail(void *arg)
     struct resolver_txt t = {.outcome = RESOLVER_FAILED};
 
     f->timer = NULL;
-    t.err = f->err;
+    t.err = *f->err;
     finish(f, &t);
 }
 
@@ -61,7 +62,7 @@ static void ask_next(struct find *f)
 static void on_answer(void *arg, const struct resolver_answer *a)
 {
     struct find *f = arg;
-    struct resolver_txt t = {0};
+    struct resolver_txt t;
 
     if (a->outcome == RESOLVER_FAILED) {
         op_join_error(&f->err, &a->err);
@@ -74,6 +75,9 @@ static void on_answer(void *arg, const struct resolver_answer *a)
     t.outcome = a->outcome;
     t.server = a->server;
     t.err = a->err;
+    t.txts = NULL;
+    t.ntxts = 0;
+    t.ttl_s = 0;
     if (a->outcome == RESOLVER_FOUND)
         t.txts = message_txts(a->message, f->name, &t.ntxts);
     for (size_t i = 0; i < t.ntxts; i++)
@@ -82,16 +86,26 @@ static void on_answer(void *arg, const struct resolver_answer *a)
     finish(f, &t);
 }
 
-/* owner's _failover name, canonical; false: err says why not. */
-static bool make_name(struct find *f, const char *owner)
+/* owner's _failover name, canonical. returns 0, or -1 with e set */
+static int make_name(struct find *f, const char *owner, struct err *e)
 {
     char canon[NAME_SIZE];
 
-    if (name_canon(owner, f->owner, &f->err) != 0)
-        return false;
+    if (name_canon(owner, f->owner, e) != 0)
+        return -1;
     (void)snprintf(f->name, sizeof f->name, PREFIX "%s",
                    strcmp(f->owner, ".") == 0 ? "" : f->owner);
-    return name_canon(f->name, canon, &f->err) == 0;
+    return name_canon(f->name, canon, e);
+}
+
+static int prepare(struct find *f, const char *owner, struct err *e)
+{
+    if (make_name(f, owner, e) != 0)
+        return -1;
+    return f->nservers > 0
+               ? 0
+               : err_set(e, ERR_RETRY,
+                         "no name server to ask for %.300s is known", f->name);
 }
 
 void resolver_find_txt(struct resolver *r, const struct addr *servers,
@@ -99,6 +113,7 @@ void resolver_find_txt(struct resolver *r, const struct addr *servers,
                        void *arg)
 {
     struct find *f = mem_alloc(sizeof *f);
+    struct err e;
 
     f->op.drop = free_find;
     f->resolver = r;
@@ -109,13 +124,10 @@ void resolver_find_txt(struct resolver *r, const struct addr *servers,
     f->cb = cb;
     f->arg = arg;
     op_add(r, &f->op);
-    if (!make_name(f, owner)) {
-        f->timer = loop_timer_start(op_loop(r), 0, fail, f);
-    } else if (nservers == 0) {
-        (void)err_set(&f->err, ERR_RETRY,
-                      "no name server to ask for %.300s is known", f->name);
-        f->timer = loop_timer_start(op_loop(r), 0, fail, f);
-    } else {
+    if (prepare(f, owner, &e) == 0) {
         ask_next(f);
+        return;
     }
+    op_join_error(&f->err, &e);
+    f->timer = loop_timer_start(op_loop(r), 0, fail, f);
 }

@@ -89,7 +89,7 @@ static void put_together(struct find *f)
     struct resolver_zone z = {0};
     struct addr *all =
         arena_array(f->arena, f->ntargets * 2 * ADDRS_MAX, sizeof *all);
-    struct err why = {0};
+    struct err *why = NULL; /* set when there is a target without address */
 
     for (size_t i = 0; i < f->ntargets; i++) {
         for (size_t k = 0; k < 2; k++) {
@@ -109,7 +109,8 @@ static void put_together(struct find *f)
         (void)err_set(&z.err, ERR_RETRY,
                       "none of the %zu name servers of %s has an address: "
                       "%.600s",
-                      f->ntargets, f->zone, why.msg);
+                      f->ntargets, f->zone, why != NULL ? why->msg : "");
+    free(why);
     finish(f, &z);
 }
 

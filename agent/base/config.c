@@ -21,6 +21,7 @@
 #define PERIOD_LOW_MS 10
 #define PERIOD_HIGH_MS 3600000
 #define DC_MAX 63
+#define USER_MAX 32
 
 /* At most one section of this kind.
  * out: *sec — NULL: there is none */
@@ -47,6 +48,27 @@ static int read_state(const struct config_ctx *ctx, cfg_t *sec,
             ctx, sec, config_at(sec, "state", 0)->line, ERR_INPUT,
             "state: \"%.100s\"; accepted: an absolute path", cfg->state);
     return 0;
+}
+
+/* As useradd(8) lets them be called. */
+static int read_user(const struct config_ctx *ctx, cfg_t *sec,
+                     struct config *cfg)
+{
+    static const char accepted[] = "abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789_.-";
+    size_t n;
+
+    if (config_read_text(ctx, sec, "user", &cfg->user) != 0)
+        return -1;
+    n = cfg->user != NULL ? strlen(cfg->user) : 0;
+    if (cfg->user == NULL || (n > 0 && n <= USER_MAX && cfg->user[0] != '-' &&
+                              strspn(cfg->user, accepted) == n))
+        return 0;
+    return config_fail(ctx, sec, config_at(sec, "user", 0)->line, ERR_INPUT,
+                       "user: \"%.60s\"; accepted: the name of a system user "
+                       "of up to %d letters, digits, '_', '-' and '.'",
+                       cfg->user, USER_MAX);
 }
 
 static int read_dc(const struct config_ctx *ctx, cfg_t *sec, struct config *cfg)
@@ -115,8 +137,8 @@ static int read_agent(const struct config_ctx *ctx, cfg_t *root,
     if (listen != NULL)
         return config_fail(ctx, sec, listen->line, ERR_UNSUPPORTED,
                            "listen: the status page is not yet supported");
-    if (read_state(ctx, sec, cfg) != 0 || read_dc(ctx, sec, cfg) != 0 ||
-        read_anchors(ctx, sec, cfg) != 0 ||
+    if (read_state(ctx, sec, cfg) != 0 || read_user(ctx, sec, cfg) != 0 ||
+        read_dc(ctx, sec, cfg) != 0 || read_anchors(ctx, sec, cfg) != 0 ||
         read_allow_targets(ctx, sec, cfg) != 0 ||
         read_notify(ctx, sec, cfg) != 0 ||
         config_read_int(ctx, sec, "max-targets", 1, TARGETS_LIMIT,
@@ -186,25 +208,28 @@ static int read_all(struct config_ctx *ctx, char *text, size_t len,
     return rc;
 }
 
-static int open_file(const struct config_ctx *ctx, struct stat *st)
+int config_open(const char *file, struct err *e)
 {
     /* Not blocking: a named pipe must not hang us. */
-    int fd = open(ctx->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     enum err_code code = errno == ENOENT   ? ERR_NOTFOUND
                          : errno == EACCES ? ERR_AUTH
                                            : ERR_INPUT;
 
-    if (fd < 0 || fstat(fd, st) != 0)
-        (void)err_set(ctx->e, code, "%s: %s", ctx->file, strerror(errno));
-    else if (!S_ISREG(st->st_mode))
-        (void)err_set(ctx->e, ERR_INPUT, "%s: is %s; accepted: a file",
-                      ctx->file,
-                      S_ISDIR(st->st_mode) ? "a directory" : "not a file");
-    else
-        return fd;
-    if (fd >= 0)
-        (void)close(fd);
-    return -1;
+    if (fd < 0)
+        return err_set(e, code, "%s: %s", file, strerror(errno));
+    return fd;
+}
+
+static int check_file(const struct config_ctx *ctx, int fd, struct stat *st)
+{
+    if (fstat(fd, st) != 0)
+        return err_set(ctx->e, ERR_INPUT, "%s: %s", ctx->file, strerror(errno));
+    if (!S_ISREG(st->st_mode))
+        return err_set(ctx->e, ERR_INPUT, "%s: is %s; accepted: a file",
+                       ctx->file,
+                       S_ISDIR(st->st_mode) ? "a directory" : "not a file");
+    return 0;
 }
 
 /* Reads what is there, at most FILE_MAX bytes.
@@ -229,23 +254,33 @@ static int read_file(const struct config_ctx *ctx, int fd, char *text,
                    "%s: larger than 1 MiB; accepted: up to 1 MiB", ctx->file);
 }
 
-int config_read_file(struct config_ctx *ctx, struct config *cfg)
+static int load(struct config_ctx *ctx, int fd, struct config *cfg)
 {
     char *text;
     struct stat st;
     size_t len;
-    int fd = open_file(ctx, &st), rc;
+    int rc;
 
-    if (fd < 0)
+    if (check_file(ctx, fd, &st) != 0)
         return -1;
     ctx->others_read = (st.st_mode & (S_IRWXG | S_IRWXO)) != 0;
     text = mem_alloc(FILE_MAX + 2);
     rc = read_file(ctx, fd, text, &len);
-    (void)close(fd);
     if (rc == 0)
         rc = read_all(ctx, text, len, cfg);
     explicit_bzero(text, FILE_MAX + 2);
     free(text);
+    return rc;
+}
+
+int config_read_file(struct config_ctx *ctx, struct config *cfg)
+{
+    int fd = config_open(ctx->file, ctx->e), rc;
+
+    if (fd < 0)
+        return -1;
+    rc = load(ctx, fd, cfg);
+    (void)close(fd);
     return rc;
 }
 
@@ -256,26 +291,50 @@ struct config *config_new(struct config_ctx *ctx, const char *file)
 
     ctx->arena = c->arena = a;
     c->file = ctx->file = arena_strdup(a, file);
+    c->doer = ctx->doer;
     c->state = STATE_DEFAULT;
     c->max_targets = TARGETS_DEFAULT;
     c->min_period_ms = PERIOD_DEFAULT_MS;
     return c;
 }
 
-int config_load(const char *file, const struct config_schema *schemas,
-                struct config **cfg, struct err *e)
+int config_load_open(const char *file, int fd, const struct doer *doer,
+                     const struct config_schema *schemas, struct config **cfg,
+                     struct err *e)
 {
     struct err own = {0};
-    struct config_ctx ctx = {.schemas = schemas, .e = e != NULL ? e : &own};
+    struct config_ctx ctx = {
+        .schemas = schemas, .doer = doer, .e = e != NULL ? e : &own};
     struct config *c = config_new(&ctx, file);
 
     *cfg = NULL;
-    if (config_read_file(&ctx, c) != 0) {
+    if (load(&ctx, fd, c) != 0) {
         config_free(c);
         return -1;
     }
     *cfg = c;
     return 0;
+}
+
+int config_load(const char *file, const struct config_schema *schemas,
+                struct config **cfg, struct err *e)
+{
+    struct err own = {0};
+    int fd = config_open(file, e != NULL ? e : &own), rc;
+
+    *cfg = NULL;
+    if (fd < 0)
+        return -1;
+    rc = config_load_open(file, fd, NULL, schemas, cfg, e);
+    (void)close(fd);
+    return rc;
+}
+
+void config_take_doer(struct config *cfg, const struct doer *doer)
+{
+    cfg->doer = doer;
+    for (size_t i = 0; i < cfg->nproviders; i++)
+        cfg->providers[i].doer = doer;
 }
 
 /* Without a cast away from const: the bytes are ours, in the arena. */

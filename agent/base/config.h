@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/addr.h"
+#include "agent/base/doer.h"
 #include "agent/base/err.h"
 #include "agent/base/name.h"
 
@@ -49,7 +50,8 @@ struct config_provider {
     const struct config_option *options; /* as given, by the file or by the
                                             environment; no defaults */
     size_t noptions;
-    int line; /* 0: no section of a file, see config_load_for */
+    int line;                /* 0: no section of a file, see config_load_for */
+    const struct doer *doer; /* as the configuration's */
 };
 
 enum config_discover { DISCOVER_PROVIDER, DISCOVER_AXFR, DISCOVER_NAMES };
@@ -80,8 +82,11 @@ struct config_command {
 
 struct config {
     const char *file;
-    const char *state;          /* path of state.db */
-    const char *dc;             /* NULL: none */
+    const struct doer *doer; /* who opens the files and runs the commands that
+                                it names; NULL: this process */
+    const char *state;       /* path of state.db */
+    const char *user;        /* that `run` becomes; NULL: not given */
+    const char *dc;          /* NULL: none */
     const struct addr *anchors; /* port 0: icmp */
     size_t nanchors;
     const struct cidr *allow_targets;
@@ -92,7 +97,7 @@ struct config {
     const struct addr *resolvers; /* none: resolv.conf */
     size_t nresolvers;
     bool trust_ad;
-    const struct config_provider *providers;
+    struct config_provider *providers;
     size_t nproviders;
     const struct config_zone *zones;
     size_t nzones;
@@ -111,6 +116,16 @@ struct config {
 MUST_CHECK int config_load(const char *file,
                            const struct config_schema *schemas,
                            struct config **cfg, struct err *e);
+/* The same from a file that is open: fd is read from where it stands, and
+ * stays open. doer: goes into the configuration, which it must outlive */
+MUST_CHECK int config_load_open(const char *file, int fd,
+                                const struct doer *doer,
+                                const struct config_schema *schemas,
+                                struct config **cfg, struct err *e);
+/* From now on doer opens the files and runs the commands that cfg names. */
+void config_take_doer(struct config *cfg, const struct doer *doer);
+/* Opens it, as config_load does. returns the descriptor, or -1 with e set */
+MUST_CHECK int config_open(const char *file, struct err *e);
 void config_free(struct config *cfg); /* wipes it; NULL is fine */
 
 /* One zone at one provider, as the command line asks for it. */
@@ -140,6 +155,9 @@ size_t config_commands_of(const struct config *cfg, const char *zone,
                           struct arena *a, const char *const **names,
                           const char *const **execs);
 
+/* Puts "provider "NAME" (line N)" in front of e, or that it is the
+ * environment's; returns -1. */
+int config_provider_fail(const struct config_provider *p, struct err *e);
 /* The option as it was given; NULL: it was not. */
 const struct config_option *config_option_find(const struct config_provider *p,
                                                const char *name);
@@ -163,5 +181,18 @@ MUST_CHECK int config_secret_get(const struct config_provider *p,
                                  const char *name, char **secret,
                                  struct err *e);
 void config_secret_free(char *secret); /* NULL is fine */
+/* The content of the file that option NAME-file names: no secret.
+ * max: bytes at most
+ * out: *text — heap, NUL-terminated; NULL when the option is not given
+ * returns 0, or -1 with e set (ERR_INPUT unreadable, or holds a NUL byte;
+ * ERR_LIMIT larger) */
+MUST_CHECK int config_file_get(const struct config_provider *p,
+                               const char *option, size_t max, char **text,
+                               struct err *e);
+/* Where that file is: a value without slash is a systemd credential.
+ * out: *path — heap
+ * returns 0, or -1 with e set (ERR_NOTFOUND: no such option, no credentials) */
+MUST_CHECK int config_file_path(const struct config_provider *p,
+                                const char *option, char **path, struct err *e);
 
 #endif

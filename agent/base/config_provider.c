@@ -156,13 +156,26 @@ static int check_secret(const struct config_ctx *ctx, cfg_t *sec,
     return 0;
 }
 
+/* How much of the help says what the option is. */
+static int what_len(const char *help)
+{
+    size_t n = 0;
+
+    while (help[n] != '\0' && help[n] != ';' &&
+           (help[n] != '.' || (help[n + 1] != ' ' && help[n + 1] != '\0')))
+        n++;
+    return (int)n;
+}
+
 static int missing(const struct config_ctx *ctx, cfg_t *sec,
                    const struct config_schema *s, const struct config_field *f,
                    const struct config_provider *p)
 {
+    const char *help = f->help != NULL ? f->help : f->name;
+
     return config_fail(ctx, sec, p->line, ERR_INPUT,
-                       "%s is missing, which type %s needs (%s)%s%s", f->name,
-                       s->type, f->help != NULL ? f->help : f->name,
+                       "%s is missing, which type %s needs (%.*s)%s%s", f->name,
+                       s->type, what_len(help), help,
                        f->env != NULL ? "; the environment may give it: " : "",
                        f->env != NULL ? f->env : "");
 }
@@ -284,6 +297,7 @@ int config_read_provider(const struct config_ctx *ctx, cfg_t *sec,
     p->name = arena_strdup(ctx->arena, cfg_title(sec));
     p->type = arena_strdup(ctx->arena, s->type);
     p->line = config_sec_line(sec);
+    p->doer = ctx->doer;
     p->options = options;
     for (size_t i = 0; i < n; i++)
         if (read_field(ctx, sec, s, &s->fields[i], p, &options[p->noptions]) !=
@@ -310,6 +324,13 @@ int config_read_providers(const struct config_ctx *ctx, cfg_t *root,
             return -1;
     }
     return 0;
+}
+
+int config_provider_fail(const struct config_provider *p, struct err *e)
+{
+    if (p->line == 0)
+        return err_wrap(e, "provider \"%s\" (environment)", p->name);
+    return err_wrap(e, "provider \"%s\" (line %d)", p->name, p->line);
 }
 
 const struct config_option *config_option_find(const struct config_provider *p,

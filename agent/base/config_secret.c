@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,31 +92,92 @@ static int read_open(const char *path, int fd, char *text, struct err *e)
     return first_line(path, text, len, e);
 }
 
-static int read_secret(const char *path, char **secret, struct err *e)
+int config_file_path(const struct config_provider *p, const char *option,
+                     char **path, struct err *e)
 {
-    char text[SECRET_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+    const char *value = given(p, option);
 
-    if (fd < 0)
-        return err_set(e, ERR_AUTH, "%s: %s", path, strerror(errno));
-    rc = read_open(path, fd, text, e);
-    (void)close(fd);
+    *path = NULL;
+    if (value == NULL)
+        return err_set(e, ERR_NOTFOUND, "no %s", option);
+    return find_path(value, path, e);
+}
+
+/* out: *path — heap, also after an error
+ * returns the descriptor, or -1 with e set */
+static int open_option(const struct config_provider *p, const char *option,
+                       char **path, struct err *e)
+{
+    if (config_file_path(p, option, path, e) != 0)
+        return -1;
+    return doer_open(p->doer, p->name, option, *path, e);
+}
+
+static int secret_from_file(const struct config_provider *p, const char *option,
+                            char **secret, struct err *e)
+{
+    char text[SECRET_MAX], *path;
+    int fd = open_option(p, option, &path, e), rc = -1;
+
+    if (fd >= 0) {
+        rc = read_open(path, fd, text, e);
+        (void)close(fd);
+    }
     if (rc == 0)
         *secret = mem_strdup(text);
     explicit_bzero(text, sizeof text);
+    free(path);
     return rc;
 }
 
-static int secret_from_file(const char *value, char **secret, struct err *e)
+/* returns 0 with *text (max + 1 bytes) filled, or -1 */
+static int read_text(const char *path, int fd, char *text, size_t max,
+                     struct err *e)
 {
-    char *path = NULL;
-    int rc;
+    size_t len = 0;
 
-    if (find_path(value, &path, e) != 0)
-        return -1;
-    rc = read_secret(path, secret, e);
+    while (len <= max) {
+        ssize_t n = read(fd, text + len, max + 1 - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(e, ERR_AUTH, "%s: %s", path, strerror(errno));
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    if (len > max)
+        return err_set(e, ERR_LIMIT, "%s: more than %zu bytes", path, max);
+    text[len] = '\0';
+    if (strlen(text) != len)
+        return err_set(e, ERR_INPUT, "%s: holds a NUL byte", path);
+    return 0;
+}
+
+int config_file_get(const struct config_provider *p, const char *option,
+                    size_t max, char **text, struct err *e)
+{
+    char *path;
+    int fd, rc = -1;
+
+    *text = NULL;
+    if (given(p, option) == NULL)
+        return 0;
+    fd = open_option(p, option, &path, e);
+    if (fd >= 0) {
+        *text = mem_alloc(max + 2);
+        rc = read_text(path, fd, *text, max, e);
+        (void)close(fd);
+    }
     free(path);
-    return rc;
+    if (rc == 0)
+        return 0;
+    free(*text);
+    *text = NULL;
+    if (e->code == ERR_AUTH) /* no secret: no account is at stake */
+        e->code = ERR_INPUT;
+    return err_wrap(e, "provider %s: %s", p->name, option);
 }
 
 static const struct config_field *field_of(const struct config_field *fields,
@@ -139,7 +199,7 @@ int config_secret_get(const struct config_provider *p,
 
     *secret = NULL;
     if (file != NULL) {
-        int rc = secret_from_file(file, secret, e);
+        int rc = secret_from_file(p, option, secret, e);
 
         if (rc != 0)
             (void)err_wrap(e, "provider %s: %s", p->name, option);

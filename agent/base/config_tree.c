@@ -13,9 +13,9 @@ struct opt_spec {
 };
 
 static const struct opt_spec agent_opts[] = {
-    {"state", false},        {"dc", false},         {"anchors", true},
-    {"allow-targets", true}, {"listen", false},     {"notify", false},
-    {"max-targets", false},  {"min-period", false},
+    {"state", false},  {"user", false},         {"dc", false},
+    {"anchors", true}, {"allow-targets", true}, {"listen", false},
+    {"notify", false}, {"max-targets", false},  {"min-period", false},
 };
 static const struct opt_spec resolver_opts[] = {{"servers", true},
                                                 {"trust", false}};

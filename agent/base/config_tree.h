@@ -28,6 +28,7 @@ struct config_ctx {
     const char *file;
     struct arena *arena; /* of the struct config */
     const struct config_schema *schemas;
+    const struct doer *doer;
     struct err *e;
     bool others_read; /* the file is readable or writable by others */
     bool no_zones;    /* it needs no section zone */

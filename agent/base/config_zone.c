@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/config.h"
@@ -67,10 +68,42 @@ static int read_owner(const struct config_ctx *ctx, const struct config_zone *z,
     return 0;
 }
 
+/* One of the names, and where in the list it stands. */
+struct listed {
+    const char *name;
+    size_t at;
+};
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct listed *a = pa, *b = pb;
+    int order = strcmp(a->name, b->name);
+
+    return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+/* The first that stood there before; n: none. There may be thousands. */
+static size_t find_double(const char *const *list, size_t n)
+{
+    struct listed *sorted = mem_array(n, sizeof *sorted);
+    size_t found = n;
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (struct listed){list[i], i};
+    if (n > 1)
+        qsort(sorted, n, sizeof *sorted, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(sorted[i - 1].name, sorted[i].name) == 0 &&
+            sorted[i].at < found)
+            found = sorted[i].at;
+    free(sorted);
+    return found;
+}
+
 static int read_names(const struct config_ctx *ctx, cfg_t *sec,
                       struct config_zone *z)
 {
-    size_t n = config_count(sec, "names");
+    size_t n = config_count(sec, "names"), twice;
     const char **list = arena_array(ctx->arena, n, sizeof *list);
     char name[NAME_SIZE];
 
@@ -83,12 +116,13 @@ static int read_names(const struct config_ctx *ctx, cfg_t *sec,
 
         if (read_owner(ctx, z, v->text, name) != 0)
             return config_fail_value(ctx, sec, "names", v->line);
-        for (size_t j = 0; j < i; j++)
-            if (name_equal(list[j], name))
-                return config_fail(ctx, sec, v->line, ERR_INPUT,
-                                   "names: \"%.100s\" is given twice", v->text);
         list[i] = arena_strdup(ctx->arena, name);
     }
+    twice = find_double(list, n);
+    if (twice < n)
+        return config_fail(ctx, sec, config_at(sec, "names", twice)->line,
+                           ERR_INPUT, "names: \"%.100s\" is given twice",
+                           config_at(sec, "names", twice)->text);
     z->names = list;
     z->nnames = n;
     return 0;

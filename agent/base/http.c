@@ -265,25 +265,6 @@ static void describe(struct call *c, struct err *e)
                       c->detail);
 }
 
-static void read_status(struct call *c, struct http_response *r)
-{
-    curl_off_t after = 0;
-    char *s = NULL;
-
-    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
-    (void)curl_easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
-    if (curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
-        s != NULL)
-        r->content_type = s;
-    if ((r->status == 429 || r->status == 503) &&
-        curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
-        after > 0)
-        r->retry_after_s = after;
-    r->body = buf_get(&c->answer);
-    r->body_len = c->answer.len;
-    r->easy = c->easy;
-}
-
 const char *http_header(const struct http_response *r, const char *name)
 {
     struct curl_header *h;
@@ -299,11 +280,34 @@ const char *http_header(const struct http_response *r, const char *name)
     return h->value;
 }
 
+static void read_status(struct call *c, struct http_response *r)
+{
+    curl_off_t after = 0;
+    const char *date;
+    char *s = NULL;
+
+    r->easy = c->easy;
+    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
+    (void)curl_easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
+    if (curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
+        s != NULL)
+        r->content_type = s;
+    if ((r->status == 429 || r->status == 503) &&
+        curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
+        after > 0)
+        r->retry_after_s = after;
+    date = http_header(r, "Date");
+    if (date != NULL)
+        r->date_s = curl_getdate(date, NULL);
+    r->body = buf_get(&c->answer);
+    r->body_len = c->answer.len;
+}
+
 static void deliver(void *arg)
 {
     struct call *c = arg;
     struct http_response r = {
-        .content_type = "", .body = "", .retry_after_s = -1};
+        .content_type = "", .body = "", .retry_after_s = -1, .date_s = -1};
     char *ip = NULL;
 
     c->deliver = NULL;
@@ -388,6 +392,16 @@ static int set_limits(struct call *c, const struct http_request *req)
     return 0;
 }
 
+/* Taken over by libcurl. */
+static int set_ca(struct call *c, const char *pem)
+{
+    struct curl_blob blob = {.len = strlen(pem), .flags = CURL_BLOB_COPY};
+
+    blob.data = (void *)(uintptr_t)pem;
+    SET(c, CURLOPT_CAINFO_BLOB, &blob);
+    return 0;
+}
+
 static int set_tls(struct call *c, const struct http_request *req)
 {
     char pin[HTTP_PIN_SIZE + 16] = "sha256//";
@@ -396,7 +410,10 @@ static int set_tls(struct call *c, const struct http_request *req)
     /* A resumed session would not show the key. */
     SET(c, CURLOPT_SSL_SESSIONID_CACHE, 0L);
     SET(c, CURLOPT_SSL_VERIFYPEER, 1L);
-    if (req->ca_file != NULL || req->pin_sha256 != NULL) {
+    if (req->ca_pem != NULL && set_ca(c, req->ca_pem) != 0)
+        return -1;
+    if (req->ca_pem != NULL || req->ca_file != NULL ||
+        req->pin_sha256 != NULL) {
         /* Nobody else is trusted; and reading the system's hundred issuers
          * is most of a handshake's cost. */
         SET(c, CURLOPT_CAINFO, req->ca_file);

@@ -24,6 +24,7 @@ struct http_request {
     int64_t connect_timeout_ms; /* 0: 10 s */
     size_t max_body;            /* of the answer; 0: 16 MiB */
     const char *ca_file;        /* PEM; NULL: the system's */
+    const char *ca_pem;         /* the same as text, instead; or NULL */
     const char *pin_sha256;     /* base64 of the SHA-256 of the server's public
                                    key (as HPKP, RFC 7469 2.4); NULL: none.
                                    With a pin the chain and the name are not
@@ -43,6 +44,7 @@ struct http_response {
     size_t body_len;
     const char *location;  /* of 3xx: where to, absolute; NULL: none */
     int64_t retry_after_s; /* of 429 and 503, delta or date; -1: none */
+    int64_t date_s;        /* the Date header, seconds since 1970; -1: none */
     int ip_family;         /* of the connection: 4, 6; 0: none */
     char pin_seen[64];     /* the server key's pin where TLS got so far, as
                               pin_sha256 wants it; "" otherwise */

@@ -7,6 +7,7 @@
 
 #include "agent/base/config.h"
 #include "agent/base/err.h"
+#include "agent/base/helper.h"
 
 /* The command line: one file per command, found by a const table. */
 
@@ -73,11 +74,10 @@ extern const struct cli_command cli_explain, cli_maintenance, cli_freeze,
     cli_thaw, cli_readmit;
 extern const struct cli_command cli_simulate, cli_providers, cli_doctor;
 
-/* The provider types for the configuration's reader; ends with type NULL. */
-#define CLI_SCHEMAS 32
-void cli_schemas(struct config_schema out[CLI_SCHEMAS]);
 /* Reads the configuration; on failure says so and returns NULL. */
 struct config *cli_config(const struct cli_options *o);
+/* The same, which the helper hands out. */
+struct config *cli_config_again(const struct cli_options *o, struct helper *h);
 /* "dnsfailover: text" on standard error; returns code. */
 int cli_fail(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

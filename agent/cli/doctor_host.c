@@ -12,6 +12,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/proc.h"
+#include "agent/base/sandbox.h"
 #include "agent/cli/doctor.h"
 #include "agent/engine/override.h"
 #include "agent/probes/net.h"
@@ -180,6 +181,28 @@ void doctor_clock(struct doctor *d)
                     now);
     else
         doctor_tell(d, DOCTOR_OK, "clock", NULL, "%s, kept by NTP", now);
+}
+
+/* Whom the service becomes. */
+void doctor_user(struct doctor *d)
+{
+    const char *subject =
+        arena_printf(d->arena, "%s agent: user", d->cfg->file);
+    struct sandbox_user u;
+    struct err e;
+
+    if (sandbox_user_find(d->cfg->user, &u, &e) != 0)
+        doctor_tell(d, DOCTOR_ERROR, subject, "user = a system user", "%s",
+                    e.msg);
+    else if (u.is_root)
+        doctor_tell(d, DOCTOR_WARNING, subject,
+                    "adduser --system " SANDBOX_USER,
+                    "there is no user " SANDBOX_USER
+                    " that the service could become: it stays root, without "
+                    "its capabilities");
+    else
+        doctor_tell(d, DOCTOR_OK, subject, NULL, "the service runs as %s",
+                    u.name);
 }
 
 static bool needs_ping(const struct config *cfg)

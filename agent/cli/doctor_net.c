@@ -127,8 +127,9 @@ void doctor_anchors(struct doctor *d)
     }
     for (size_t i = 0; i < cfg->nanchors; i++) {
         char text[ADDR_TEXT_SIZE];
+        char note[PROBE_NOTE_SIZE];
         bool up = check_run_anchors(d->loop, d->probes, &cfg->anchors[i], 1,
-                                    clock_mono_ms() + ANCHOR_MS);
+                                    clock_mono_ms() + ANCHOR_MS, note);
 
         (void)(cfg->anchors[i].port != 0
                    ? addr_format_port(&cfg->anchors[i], text)
@@ -138,7 +139,8 @@ void doctor_anchors(struct doctor *d)
             doctor_tell(d, DOCTOR_OK, subject, NULL, "%s answers", text);
         else
             doctor_tell(d, DOCTOR_WARNING, subject, "another address",
-                        "%s does not answer", text);
+                        "%s does not answer%s%s", text,
+                        note[0] != '\0' ? ": " : "", note);
     }
     if (good == 0)
         doctor_tell(d, DOCTOR_ERROR, subject, "addresses that answer",

@@ -101,7 +101,7 @@ static void on_axfr(void *arg, const struct resolver_owners *owners)
 
     o->err = owners->err;
     for (size_t i = 0; i < owners->n; i++)
-        add_owner(o, owners->owners[i]);
+        add_owner(o, owners->owners[i].name);
     o->done = true;
 }
 

@@ -247,7 +247,7 @@ static void print_next(int depth, const cJSON *next, const char *label)
     if (next == NULL)
         return;
     if (in < 0.05)
-        line(depth, "next: %s at the next round", label);
+        line(depth, "next: %s at the next look", label);
     else
         line(depth, "next: %s in %s at the earliest", label, span(in, text));
     if (get(next, "missing") != NULL)
@@ -290,7 +290,7 @@ static void print_record(struct printer *p, const cJSON *r)
          off(), strcmp(class, "normal") != 0 ? ", " : "",
          strcmp(class, "normal") != 0 ? class : "");
     if (wanted != published)
-        line(2, "the next round %s it", wanted ? "publishes" : "withdraws");
+        line(2, "the next look %s it", wanted ? "publishes" : "withdraws");
     if (is(r, "pending"))
         line(2, "written, not yet seen in DNS");
     if (is(r, "neverUp"))
@@ -415,7 +415,7 @@ static void print_set(struct printer *p, const cJSON *set)
                  : "");
     print_list("  published: ", set, "published");
     if (has_changes(set))
-        print_list("  next round: ", set, "wanted");
+        print_list("  next look: ", set, "wanted");
     line(1, "spec at _failover.%s", str(set, "owner"));
     print_rules(set);
     cJSON_ArrayForEach(r, get(set, "records"))

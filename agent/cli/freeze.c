@@ -98,7 +98,7 @@ static void thaw_row(struct operator_env *env, struct state_override *row,
                      const struct override *o)
 {
     const char *what = history_name(o);
-    char *text = mem_printf("%s is thawed; the next round writes what is due",
+    char *text = mem_printf("%s is thawed; the next look writes what is due",
                             what[0] != '\0' ? what : "what was frozen");
 
     row->used = false;

@@ -93,28 +93,38 @@ static const char example[] =
     "\n"
     "See dnsfailover.conf(5).\n";
 
-void cli_schemas(struct config_schema out[CLI_SCHEMAS])
-{
-    memset(out, 0, CLI_SCHEMAS * sizeof *out);
-    for (size_t n = 0; providers[n] != NULL && n < CLI_SCHEMAS - 1; n++) {
-        out[n].type = providers[n]->type;
-        out[n].fields = providers[n]->fields;
-    }
-}
-
 struct config *cli_config(const struct cli_options *o)
 {
-    struct config_schema schemas[CLI_SCHEMAS];
+    struct config_schema schemas[PROVIDER_SCHEMAS];
     struct config *cfg = NULL;
     struct err e;
 
-    cli_schemas(schemas);
+    provider_schemas(schemas);
     if (config_load(o->config, schemas, &cfg, &e) == 0)
         return cfg;
     (void)cli_fail(0, "%s", e.msg);
     if (e.code == ERR_NOTFOUND && !o->config_given)
         (void)fputs(example, stderr);
     return NULL;
+}
+
+struct config *cli_config_again(const struct cli_options *o, struct helper *h)
+{
+    struct config_schema schemas[PROVIDER_SCHEMAS];
+    struct config *cfg = NULL;
+    const struct doer *doer;
+    struct err e;
+    int fd;
+
+    provider_schemas(schemas);
+    if (helper_config(h, &fd, &doer, &e) != 0) {
+        (void)cli_fail(0, "%s", e.msg);
+        return NULL;
+    }
+    if (config_load_open(o->config, fd, doer, schemas, &cfg, &e) != 0)
+        (void)cli_fail(0, "%s", e.msg);
+    (void)close(fd);
+    return cfg;
 }
 
 /* --- help ---------------------------------------------------------------- */

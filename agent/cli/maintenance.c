@@ -22,7 +22,7 @@ static int switch_on(struct operator_env *env, const char *dc)
     subject = override_subject(&what);
     operator_event(env, "maintenance", zone[0] == '*' ? "" : zone, "", dc,
                    "%s%s", subject, env->until);
-    (void)printf("%s%s; the next round takes its records out\n", subject,
+    (void)printf("%s%s; the next look takes its records out\n", subject,
                  env->until);
     free(subject);
     return CLI_DONE;
@@ -52,7 +52,7 @@ static void say_off(struct operator_env *env, const char *dc, const char *zone)
 
     operator_event(env, "maintenance", zone[0] == '*' ? "" : zone, "", dc,
                    "%s of %s is back from maintenance", dc, where);
-    (void)printf("%s of %s is back from maintenance; the next round lets its "
+    (void)printf("%s of %s is back from maintenance; the next look lets its "
                  "records in as their checks say\n",
                  dc, where);
     warn_of_spec(env, dc, zone);
@@ -150,7 +150,7 @@ const struct cli_command cli_maintenance = {
     "maintenance",
     "DC on|off",
     "a data centre out of service, and back",
-    "on: the next round takes the data centre's records out, whatever their\n"
+    "on: the next look takes the data centre's records out, whatever their\n"
     "checks say, until off or for as long as --for says. It survives restarts\n"
     "and is shown by status. --zone where the name is not unique; --zone '*':\n"
     "the data centre of that name in every zone.",

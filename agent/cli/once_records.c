@@ -262,7 +262,7 @@ static int refuse(const struct err *e)
 
 int once_records_read(const struct cli_options *o, struct once_records *out)
 {
-    struct config_schema schemas[CLI_SCHEMAS];
+    struct config_schema schemas[PROVIDER_SCHEMAS];
     struct config_request req = {
         .file = find_file(o), .provider = o->provider, .servers = o->servers};
     struct err e;
@@ -282,7 +282,7 @@ int once_records_read(const struct cli_options *o, struct once_records *out)
                         "(dnsfailover providers lists them), or a "
                         "configuration",
                         req.zone);
-    cli_schemas(schemas);
+    provider_schemas(schemas);
     if (config_load_for(&req, schemas, &out->cfg, &e) != 0 ||
         read_rows(o, out, &e) != 0 || set_state(req.file != NULL, out, &e) != 0)
         return refuse(&e);

@@ -38,10 +38,14 @@ static void put_option(const struct config_field *f)
     (void)printf("    %s%s", f->name, f->required ? " (required)" : "");
     if (f->dflt != NULL)
         (void)printf(" (default %s)", f->dflt);
-    if (f->env != NULL)
-        (void)printf("  %s", f->env);
     (void)putchar('\n');
     put_wrapped(f->help != NULL ? f->help : "", 8);
+    if (f->env != NULL) {
+        char *names = mem_printf("environment: %s", f->env);
+
+        put_wrapped(names, 8);
+        free(names);
+    }
 }
 
 static void put_text(const struct provider_ops *ops,
@@ -55,7 +59,8 @@ static void put_text(const struct provider_ops *ops,
             (void)printf("  %s: %lld %s\n", facts[i].help, facts[i].number,
                          facts[i].unit);
     }
-    (void)puts("  options, and the environment's names for them:");
+    (void)puts(
+        "  options, and the variables that give them where the file does not:");
     for (const struct config_field *f = ops->fields; f->name != NULL; f++)
         put_option(f);
 }

@@ -127,7 +127,7 @@ static int readmit_name(struct operator_env *env, const char *arg,
         return no_data(env, z, name, data_arg != NULL ? data : "");
     operator_event(env, "readmit", z->name, name, data, "%s may return",
                    data_arg != NULL ? data : name);
-    (void)printf("%s%s%s%s may return; the next round publishes what is "
+    (void)printf("%s%s%s%s may return; the next look publishes what is "
                  "healthy\n",
                  name, data_arg != NULL ? " (" : "", data,
                  data_arg != NULL ? ")" : "");

@@ -5,7 +5,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/base/sandbox.h"
 #include "agent/cli/status_operator.h"
+#include "agent/engine/control.h"
 #include "agent/report/table.h"
 
 /* `status`: what the last round saw and did, from the state alone. */
@@ -142,6 +144,16 @@ static void print_problems(struct state *s)
     }
 }
 
+/* Of a service that runs. */
+static void print_service(const struct config *cfg)
+{
+    char text[SANDBOX_TEXT_SIZE];
+    pid_t pid = control_pid(cfg->state);
+
+    if (pid > 0 && sandbox_describe(pid, text) != NULL)
+        (void)printf("service: %s (pid %ld)\n", text, (long)pid);
+}
+
 /* --- for programs -------------------------------------------------------- */
 
 static void json_values(struct state *s, const char *want, cJSON *list)
@@ -213,6 +225,20 @@ static void json_specs(struct state *s, cJSON *list)
     }
 }
 
+static void json_service(const struct config *cfg, cJSON *o)
+{
+    char text[SANDBOX_TEXT_SIZE];
+    pid_t pid = control_pid(cfg->state);
+    cJSON *service;
+
+    if (pid <= 0)
+        return;
+    service = cJSON_AddObjectToObject(o, "service");
+    (void)cJSON_AddNumberToObject(service, "pid", (double)pid);
+    if (sandbox_describe(pid, text) != NULL)
+        (void)cJSON_AddStringToObject(service, "sandbox", text);
+}
+
 static void print_json(const struct config *cfg, struct state *s,
                        const char *want)
 {
@@ -223,6 +249,7 @@ static void print_json(const struct config *cfg, struct state *s,
     json_specs(s, cJSON_AddArrayToObject(o, "specs"));
     status_operator_json(cfg, s, want, o);
     json_problems(s, cJSON_AddArrayToObject(o, "problems"));
+    json_service(cfg, o);
     text = cJSON_Print(o);
     (void)puts(text != NULL ? text : "{}");
     cJSON_free(text);
@@ -250,6 +277,7 @@ static int run(const struct cli_options *o, char *const *args)
         print_reasons(s, want);
         status_operator_print(cfg, s, want);
         print_problems(s);
+        print_service(cfg);
     }
     rc = rc == 0 ? CLI_DONE
                  : cli_fail(e.code == ERR_INPUT ? CLI_USAGE : CLI_FAILED, "%s",

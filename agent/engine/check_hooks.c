@@ -59,7 +59,7 @@ static void resolve(void *arg, const char *host, probe_addrs_cb *cb,
 
 void check_run_hooks(const struct check_run_env *env)
 {
-    struct probe_hooks hooks = {.arg = env->resolver};
+    struct probe_hooks hooks = {.arg = env->resolver, .doer = env->doer};
 
     if (env->resolver != NULL)
         hooks.resolve = resolve;

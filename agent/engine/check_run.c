@@ -231,7 +231,25 @@ void check_run_go(struct check_run *r, int64_t deadline_ms,
 struct anchors {
     size_t waiting;
     bool answered, ending, done;
+    char *note;
 };
+
+void check_run_anchor_note(const struct probe_result *r,
+                           char note[PROBE_NOTE_SIZE])
+{
+    if (r->verdict == PROBE_LOCAL && r->note[0] != '\0')
+        memcpy(note, r->note, PROBE_NOTE_SIZE);
+}
+
+const char *check_run_blind_text(const char *note, char out[200])
+{
+    (void)snprintf(out, 200,
+                   "no anchor answers%s%s%s: the agent may be cut off and "
+                   "changes nothing",
+                   *note != '\0' ? " (to ask one " : "", note,
+                   *note != '\0' ? ")" : "");
+    return out;
+}
 
 static void on_anchor(void *arg, const struct probe_result *r)
 {
@@ -239,6 +257,8 @@ static void on_anchor(void *arg, const struct probe_result *r)
 
     if (r->verdict == PROBE_OK || r->reason == PROBE_CONNECT)
         a->answered = true;
+    if (!a->ending)
+        check_run_anchor_note(r, a->note);
     a->waiting--;
     a->done = a->waiting == 0 || (a->answered && !a->ending);
 }
@@ -256,20 +276,18 @@ struct probe_spec check_run_anchor(const struct addr *anchor,
 
 bool check_run_anchors(struct loop *l, struct probes *p,
                        const struct addr *anchors, size_t n,
-                       int64_t deadline_ms)
+                       int64_t deadline_ms, char note[PROBE_NOTE_SIZE])
 {
-    struct anchors a = {0, false, false, false};
+    struct anchors a = {.note = note};
 
+    note[0] = '\0';
     for (int round = 0; round < 2 && !a.answered; round++) {
         int64_t end_ms = clock_mono_ms() + 2500;
 
         a.ending = false;
         a.done = n == 0;
         for (size_t i = 0; i < n; i++) {
-            struct probe_spec spec = {.kind = anchors[i].port != 0 ? PROBE_TCP
-                                                                   : PROBE_ICMP,
-                                      .target = anchors[i],
-                                      .timeout_ms = 2000};
+            struct probe_spec spec = check_run_anchor(&anchors[i], 2000);
 
             a.waiting++;
             probes_start(p, &spec, on_anchor, &a);

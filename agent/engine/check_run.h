@@ -29,6 +29,7 @@ struct check_run_env {
     const struct probe_limits *limits;    /* for their addresses; NULL: none */
     const struct check_command *commands; /* of the agent's file */
     size_t ncommands;
+    const struct doer *doer; /* runs them */
 };
 /* Gives the probes what they ask of others: look-ups, limits of redirects.
  * env must outlive them. */
@@ -57,9 +58,14 @@ struct check_run_result *check_run_of(struct check_run *r,
 struct probe_spec check_run_anchor(const struct addr *anchor,
                                    int64_t timeout_ms);
 /* true when one of the anchors answers: connects or refuses (that too came
- * over the network); port 0: an echo. Each is tried twice. */
+ * over the network); port 0: an echo. Each is tried twice.
+ * out: note — why the agent could not ask one of them; "" where it could */
 bool check_run_anchors(struct loop *l, struct probes *p,
                        const struct addr *anchors, size_t n,
-                       int64_t deadline_ms);
+                       int64_t deadline_ms, char note[PROBE_NOTE_SIZE]);
+/* "no anchor answers: …"; returns out. */
+const char *check_run_blind_text(const char *note, char out[200]);
+void check_run_anchor_note(const struct probe_result *r,
+                           char note[PROBE_NOTE_SIZE]);
 
 #endif

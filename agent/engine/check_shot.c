@@ -39,6 +39,7 @@ struct shot {
     struct addr found[ADDRESSES_MAX];
     size_t nfound;
     bool lookup_failed;
+    bool partly; /* some address could not be tried: note says why */
     char note[200];
     struct shot *prev, *next;
 };
@@ -104,6 +105,15 @@ static void finish(struct shot *t)
     shot_free(t);
 }
 
+/* The note of a failure is worth more than that of a success, unless a
+ * success decides. */
+static bool tells(const struct shot *t, const struct probe_result *r)
+{
+    if (t->note[0] == '\0')
+        return true;
+    return t->partly ? r->verdict == PROBE_OK : r->verdict != PROBE_OK;
+}
+
 static void on_probe(void *arg, const struct probe_result *r)
 {
     struct aim *a = arg;
@@ -118,8 +128,7 @@ static void on_probe(void *arg, const struct probe_result *r)
     else
         t->local++;
     t->timed_out += r->reason == PROBE_TIMEOUT;
-    /* The note of a failure is worth more than that of a success. */
-    if (t->note[0] == '\0' || r->verdict != PROBE_OK) {
+    if (tells(t, r)) {
         probe_describe(&a->probe, r, text);
         if (t->n == 1 && t->check->host == NULL)
             (void)snprintf(t->note, sizeof t->note, "%s", text);
@@ -240,12 +249,12 @@ static void aim_at(struct shot *t, const struct addr *targets, size_t n)
 /* --- hosts
  * -------------------------------------------------------------------- */
 
-static void no_target(struct shot *t, bool fails, const char *why)
+/* What was not tried may answer: without it nothing is down. */
+static void miss(struct shot *t, const char *why)
 {
-    char note[200];
-
-    (void)snprintf(note, sizeof note, "%s: %.100s", t->check->host, why);
-    end_without_probe(t, fails, note);
+    t->local = 1;
+    t->partly = true;
+    (void)snprintf(t->note, sizeof t->note, "%.190s", why);
 }
 
 /* Every address of the host under the agent's limits. */
@@ -258,20 +267,23 @@ static void aim_at_host(struct shot *t)
     for (size_t i = 0; i < t->nfound; i++) {
         t->found[n] = t->found[i];
         t->found[n].port = t->check->spec->port;
-        if (limits != NULL &&
-            probe_allowed(limits, &t->found[n], t->check->host, &e) != 0)
+        if (limits != NULL && probe_allowed(limits, &t->found[n], "", &e) != 0)
             refused++;
         else
             n++;
     }
+    if (n > 0 && refused > 0)
+        miss(t, e.msg);
+    else if (n > 0 && t->lookup_failed)
+        miss(t, "some of its addresses could not be looked up");
     if (n > 0)
         aim_at(t, t->found, n);
     else if (refused > 0)
-        no_target(t, false, e.msg);
+        end_without_probe(t, false, e.msg);
     else if (t->lookup_failed)
-        no_target(t, false, "its addresses could not be looked up");
+        end_without_probe(t, false, "its addresses could not be looked up");
     else
-        no_target(t, true, "no such name, or no address");
+        end_without_probe(t, true, "no such name, or no address");
 }
 
 static void on_addresses(void *arg, const struct resolver_answer *answer)
@@ -307,7 +319,7 @@ void check_shot(struct check_shots *s, const struct check *c, check_shot_cb *cb,
     if (c->host == NULL) {
         aim_at(t, c->targets, c->ntargets);
     } else if (s->env.resolver == NULL) {
-        no_target(t, false, "no resolver to look it up");
+        end_without_probe(t, false, "no resolver to look it up");
     } else {
         t->lookups = 2;
         resolver_lookup(s->env.resolver, c->host, MESSAGE_A, false,

@@ -51,6 +51,21 @@ static int connect_to(const char *state_path, struct err *e)
     return -1;
 }
 
+pid_t control_pid(const char *state_path)
+{
+    struct ucred who = {.pid = 0};
+    socklen_t size = sizeof who;
+    struct err e;
+    int fd = connect_to(state_path, &e);
+
+    if (fd < 0)
+        return 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
+        who.pid = 0;
+    (void)close(fd);
+    return who.pid;
+}
+
 static int send_all(int fd, const char *data, size_t len)
 {
     while (len > 0) {

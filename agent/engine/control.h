@@ -1,6 +1,8 @@
 #ifndef AGENT_ENGINE_CONTROL_H
 #define AGENT_ENGINE_CONTROL_H
 
+#include <sys/types.h>
+
 #include "agent/base/err.h"
 
 /* How the operator's commands reach a service that holds the state: a socket
@@ -21,6 +23,10 @@
 /* The socket of that state. Heap, caller frees; NULL: its path is too long
  * for a socket. */
 char *control_path(const char *state_path);
+
+/* The process that listens there. returns 0 when none does, or it cannot be
+ * told (also when we may not ask). source: unix(7) SO_PEERCRED */
+pid_t control_pid(const char *state_path);
 
 /* Asks the service that holds the state; waits at most for some seconds.
  * returns 0, or -1 with e set: ERR_NOTFOUND (no service listens), ERR_RETRY

@@ -80,7 +80,7 @@ static void remember_withdrawal(struct round_zone *z)
 }
 
 /* whole: what is set beside a done change is what follows it (a serial that
- * did not rise): to be made sure of in the next round. */
+ * did not rise): to be made sure of at the next look. */
 static void on_done(struct round_zone *z, size_t s, size_t k,
                     const struct err *whole)
 {
@@ -131,7 +131,7 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
                   ps->name, v->data, v->publish ? "published" : "withdrawn",
                   why,
                   res->state == CHANGE_UNKNOWN
-                      ? "; whether it happened is read back in the next round"
+                      ? "; whether it happened is read back at the next look"
                       : "");
 }
 
@@ -233,5 +233,5 @@ void round_apply(struct round *r)
         !loop_wait(r->loop, &r->idle, r->end_ms + WRITE_GRACE_MS))
         round_problem(r, "", "apply",
                       "some provider did not answer in time; what it did is "
-                      "read back in the next round");
+                      "read back at the next look");
 }

@@ -7,35 +7,40 @@
 /* Second stage: which owners have a spec, and the text of each, always from
  * the zone's authoritative servers. */
 
-static int by_name(const void *pa, const void *pb)
+/* Where name is, or belongs, in the zone's owners. */
+static size_t place_of(const struct round_zone *z, const char *name)
 {
-    const struct round_owner *const *a = pa, *const *b = pb;
+    size_t low = 0, high = z->nowners;
 
-    return strcmp((*a)->name, (*b)->name);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(z->owners[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-/* owners is kept sorted by plain text; additions are few or come sorted. */
+/* owners is kept sorted by plain text. */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name)
 {
     struct arena *a = z->round->arena;
-    struct round_owner key = {.name = name}, *k = &key, *o, **found;
+    size_t at = place_of(z, name);
+    struct round_owner *o;
 
-    found = z->nowners == 0 ? NULL
-                            : bsearch(&k, z->owners, z->nowners,
-                                      sizeof(struct round_owner *), by_name);
-    if (found != NULL)
-        return *found;
+    if (at < z->nowners && strcmp(z->owners[at]->name, name) == 0)
+        return z->owners[at];
     o = arena_alloc(a, sizeof *o);
     o->name = arena_strdup(a, name);
     o->zone = z;
     z->owners = mem_grow(z->owners, &z->owners_cap, z->nowners,
                          sizeof(struct round_owner *));
-    z->owners[z->nowners++] = o;
-    for (size_t i = z->nowners - 1;
-         i > 0 && strcmp(z->owners[i - 1]->name, o->name) > 0; i--) {
-        z->owners[i] = z->owners[i - 1];
-        z->owners[i - 1] = o;
-    }
+    memmove(z->owners + at + 1, z->owners + at,
+            (z->nowners - at) * sizeof(struct round_owner *));
+    z->owners[at] = o;
+    z->nowners++;
     return o;
 }
 
@@ -89,11 +94,22 @@ static void on_validated(void *arg, const struct resolver_answer *answer)
     round_end(o->zone->round);
 }
 
+static void validate(struct round_owner *o)
+{
+    struct round *r = o->zone->round;
+    char name[NAME_SIZE + 16];
+
+    if (!r->cfg->trust_ad || o->outcome == RESOLVER_FAILED)
+        return;
+    (void)snprintf(name, sizeof name, "_failover.%s", o->name);
+    round_begin(r);
+    resolver_lookup(r->resolver, name, MESSAGE_TXT, true, on_validated, o);
+}
+
 static void on_txt(void *arg, const struct resolver_txt *t)
 {
     struct round_owner *o = arg;
     struct round *r = o->zone->round;
-    char name[NAME_SIZE + 16];
 
     o->outcome = t->outcome;
     o->err = t->err;
@@ -102,12 +118,22 @@ static void on_txt(void *arg, const struct resolver_txt *t)
         o->txts = txt_copy(r->arena, t->txts, t->ntxts);
     o->ttl_s = t->ttl_s;
     o->ntxts = t->outcome == RESOLVER_FOUND ? t->ntxts : 0;
-    if (r->cfg->trust_ad && t->outcome != RESOLVER_FAILED) {
-        (void)snprintf(name, sizeof name, "_failover.%s", o->name);
-        round_begin(r);
-        resolver_lookup(r->resolver, name, MESSAGE_TXT, true, on_validated, o);
-    }
+    validate(o);
     round_end(r);
+}
+
+/* The same from a transfer: what an authoritative server says as well. */
+static void take_text(struct round_owner *o, const struct message_txt *txts,
+                      size_t n)
+{
+    o->sent = o->asked = true;
+    o->outcome = RESOLVER_FOUND;
+    o->txts = txt_copy(o->zone->round->arena, txts, n);
+    o->ntxts = n;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || txts[i].ttl_s < o->ttl_s)
+            o->ttl_s = txts[i].ttl_s;
+    validate(o);
 }
 
 static void ask(struct round_owner *o)
@@ -126,6 +152,12 @@ static void ask(struct round_owner *o)
 
 /* --- owners -------------------------------------------------------------- */
 
+static void ask_all(struct round_zone *z)
+{
+    for (size_t i = 0; i < z->nowners; i++)
+        ask(z->owners[i]);
+}
+
 static void on_axfr(void *arg, const struct resolver_owners *owners)
 {
     struct round_zone *z = arg;
@@ -133,10 +165,17 @@ static void on_axfr(void *arg, const struct resolver_owners *owners)
     if (owners->err.code != ERR_NONE) {
         round_problem(z->round, z->name, "axfr", "%s transfer: %s", z->name,
                       owners->err.msg);
+        ask_all(z);
     } else {
         z->listed = true;
-        for (size_t i = 0; i < owners->n; i++)
-            list_owner(z, owners->owners[i]);
+        for (size_t i = 0; i < owners->n; i++) {
+            const struct resolver_owner *found = &owners->owners[i];
+            struct round_owner *o = round_owner_get(z, found->name);
+
+            o->listed = true;
+            if (found->ntxts > 0 && !o->sent)
+                take_text(o, found->txts, found->ntxts);
+        }
     }
     round_end(z->round);
 }
@@ -261,8 +300,11 @@ static void discover_zone(struct round_zone *z)
         round_begin(r);
         z->provider->ops->list_specs(z->provider, z->name, on_specs, z);
     }
-    for (size_t i = 0; i < z->nowners; i++)
-        ask(z->owners[i]);
+    /* A transfer brings the texts with it: what it leaves is asked after. */
+    if (z->cfg->discover == DISCOVER_AXFR)
+        ask(z->apex);
+    else
+        ask_all(z);
 }
 
 /* The apex spec's `names`, read before the rest is asked. An apex that cannot
@@ -302,8 +344,7 @@ void round_discover_rest(struct round *r)
         if (z->failed || r->o->ngiven > 0)
             continue;
         list_apex_names(z);
-        for (size_t k = 0; k < z->nowners; k++)
-            ask(z->owners[k]);
+        ask_all(z);
     }
 }
 

@@ -17,13 +17,13 @@ static void on_progress(void *arg, size_t done, size_t all)
 
 /* Anchors are asked before and after: an uplink that fails in between must
  * not look like an outage of the targets. */
-static bool is_blind(struct round *r)
+static bool is_blind(struct round *r, char note[PROBE_NOTE_SIZE])
 {
     const struct config *cfg = r->cfg;
 
     return cfg->nanchors > 0 &&
            !check_run_anchors(r->loop, r->probes, cfg->anchors, cfg->nanchors,
-                              r->end_ms);
+                              r->end_ms, note);
 }
 
 static bool may_go_lower(const struct round *r)
@@ -124,20 +124,20 @@ static void trust_given(struct round *r)
 
 void round_probe(struct round *r)
 {
-    struct check_run_env env = {r->loop,    r->probes,   r->resolver,
-                                &r->limits, r->commands, r->ncommands};
-    bool blind = is_blind(r);
+    struct check_run_env env = {r->loop,     r->probes,   r->resolver,
+                                &r->limits,  r->commands, r->ncommands,
+                                r->cfg->doer};
+    char note[PROBE_NOTE_SIZE], text[200];
+    bool blind = is_blind(r, note);
 
     check_run_hooks(&env);
     r->run = check_run_new(&env, r->checks);
     trust_given(r);
     check_run_go(r->run, round_share(r, 75), on_progress, r);
     look_again(r);
-    blind = blind || is_blind(r);
+    blind = blind || is_blind(r, note);
     if (blind)
-        round_problem(r, "", "anchors",
-                      "no anchor answers: the agent may be cut off and "
-                      "changes nothing");
+        round_problem(r, "", "anchors", "%s", check_run_blind_text(note, text));
     judge_all(r);
     for (size_t i = 0; i < checks_count(r->checks); i++)
         report_check(r, checks_at(r->checks, i));

@@ -8,6 +8,7 @@
 #include "agent/base/clock.h"
 #include "agent/engine/override.h"
 #include "agent/engine/service_internal.h"
+#include "agent/engine/state_owner.h"
 #include "agent/engine/state_zone.h"
 
 /* The service: its beginning, its turns, its end. */
@@ -133,6 +134,11 @@ static void close_signals(struct service *svc)
             uv_close((uv_handle_t *)svc->signals[i], free_handle);
 }
 
+static const char *user_of(const struct config *cfg)
+{
+    return cfg->user != NULL ? cfg->user : "";
+}
+
 static void reload(struct service *svc)
 {
     struct service_gen *gen = NULL, *old = svc->gen;
@@ -156,6 +162,9 @@ static void reload(struct service *svc)
         round_note(&old->round, "",
                    "state stays %s until the service is started anew",
                    old->cfg->state);
+    if (strcmp(user_of(cfg), user_of(old->cfg)) != 0)
+        round_note(&old->round, "",
+                   "user stays as it is until the service is started anew");
     svc->gen = gen;
     service_gen_unref(old);
 }
@@ -245,7 +254,8 @@ static void sweep_once(struct service *svc)
         return;
     DL_FOREACH2(svc->zones, z, next_zone)
     {
-        if (z->failed_ms == 0 && (z->now == NULL || z->now->rz->live == NULL))
+        if (z->failed_ms == 0 &&
+            (z->now == NULL || z->now->rz->live == NULL || z->unseen))
             return;
     }
     svc->swept = true;
@@ -356,10 +366,38 @@ static int wait_for_state(struct service *svc, const char *path, struct err *e)
     return rc;
 }
 
+static void on_helper_lost(void *arg)
+{
+    struct service *svc = arg;
+
+    svc->stop++;
+    svc->woken = true;
+}
+
+static int enter_sandbox(struct service *svc, const struct config *cfg,
+                         struct err *e)
+{
+    const struct sandbox_user *u = svc->o->user;
+
+    if (u == NULL)
+        return 0;
+    probes_prepare(svc->probes);
+    if (u->becomes &&
+        state_owner_give(cfg->state, u->uid, u->gid, u->name, e) != 0)
+        return -1;
+    if (sandbox_enter(u, e) != 0 ||
+        (u->becomes && state_owner_check(cfg->state, u->name, e) != 0))
+        return -1;
+    helper_attach(svc->o->helper, svc->loop, on_helper_lost, svc);
+    return 0;
+}
+
 static int open_all(struct service *svc, struct config *cfg, struct err *e)
 {
-    if (wait_for_state(svc, cfg->state, e) != 0 ||
-        probes_new(svc->loop, 0, &svc->probes, e) != 0) {
+    /* Sockets for echoes, and their large buffers, are had with rights only. */
+    if (probes_new(svc->loop, 0, &svc->probes, e) != 0 ||
+        enter_sandbox(svc, cfg, e) != 0 ||
+        wait_for_state(svc, cfg->state, e) != 0) {
         config_free(cfg);
         return -1;
     }
@@ -392,6 +430,8 @@ int service_run(struct config *cfg, const struct service_options *o,
         finish_writes(svc);
         (void)service_save(svc, NULL);
     }
+    if (rc == 0 && o->helper != NULL && helper_is_lost(o->helper, e))
+        rc = -1;
     dispose(svc);
     return rc;
 }

@@ -5,7 +5,9 @@
 
 #include "agent/base/config.h"
 #include "agent/base/err.h"
+#include "agent/base/helper.h"
 #include "agent/base/loop.h"
+#include "agent/base/sandbox.h"
 #include "agent/engine/round.h"
 
 /* The rounds of `once`, continuously: probes run at their pace, what they
@@ -21,6 +23,11 @@ struct service_options {
      * saying why: the one in force stays */
     struct config *(*load)(void *arg);
     void *load_arg;
+    /* It becomes that user and enters the sandbox (agent/base/sandbox.h) once
+     * what needs rights is open; from there on the helper does what the
+     * configuration names. NULL, both: it stays as it is. */
+    const struct sandbox_user *user;
+    struct helper *helper; /* borrowed; the service ends when it does */
 };
 
 /* Runs until SIGTERM or SIGINT; a write that is on its way is brought to its
@@ -29,7 +36,8 @@ struct service_options {
  * lives.
  * in:  cfg — taken
  * returns 0, or -1 with e set: ERR_BUSY (another run holds the lock, for
- * longer than a round takes), ERR_INPUT, ERR_LOCAL */
+ * longer than a round takes), ERR_INPUT, ERR_LOCAL (the sandbox, or the
+ * helper is gone) */
 #define SERVICE_STOP_MS 75000
 MUST_CHECK int service_run(struct config *cfg, const struct service_options *o,
                            struct err *e);

@@ -32,15 +32,15 @@ static bool is_seen_anew(const struct service *svc)
 static void set_blind(struct service *svc, bool blind)
 {
     struct round *r = &svc->gen->round;
+    char text[200];
 
     if (blind == svc->anchors.blind)
         return;
     service_work_before(svc);
     svc->anchors.blind = blind;
     if (blind)
-        round_problem(r, "", "anchors",
-                      "no anchor answers: the agent may be cut off and "
-                      "changes nothing");
+        round_problem(r, "", "anchors", "%s",
+                      check_run_blind_text(svc->anchors.note, text));
     else
         service_problem_over(svc, "", "anchors");
     service_work_after(svc);
@@ -74,6 +74,7 @@ static void on_anchor(void *arg, const struct probe_result *r)
 
     if (r->verdict == PROBE_OK || r->reason == PROBE_CONNECT)
         a->answered = true;
+    check_run_anchor_note(r, a->note);
     if (--a->waiting > 0)
         return;
     if (!a->answered && !a->again) {
@@ -103,6 +104,7 @@ static void start(struct service *svc)
 
     a->asking = true;
     a->again = a->answered = false;
+    a->note[0] = '\0';
     a->started_ms = clock_mono_ms();
     ask(svc);
 }

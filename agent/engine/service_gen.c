@@ -54,6 +54,7 @@ struct service_gen *service_gen_new(struct service *svc, struct config *cfg,
     env.limits = &gen->round.limits;
     env.commands = gen->round.commands;
     env.ncommands = gen->round.ncommands;
+    env.doer = cfg->doer;
     check_run_hooks(&env);
     gen->shots = check_shots_new(&env);
     gen->refs = 1;

@@ -94,6 +94,7 @@ struct service_zone {
     enum service_work work;
     struct round work_round;
     bool step_now, held, held_alone, learnt, write;
+    bool unseen; /* planned without the provider's records: told, not done */
     int64_t step_at_ms, retry_at_ms, backoff_ms;
     int64_t pending_ms; /* changes wait since; 0: none do */
     int64_t observe_at_ms;
@@ -131,6 +132,7 @@ struct service_anchors {
     int64_t started_ms, next_ms;
     int64_t back_ms;      /* an anchor answers again since (clock_mono_ms) */
     int64_t back_boot_ms; /* the same by state_now_ms */
+    char note[PROBE_NOTE_SIZE]; /* why one could not be asked; "" */
 };
 
 struct service {

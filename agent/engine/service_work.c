@@ -112,6 +112,11 @@ static void start_observe(struct service_zone *z, bool write)
     service_round_init(z->now->gen, &z->work_round);
     rz->round = &z->work_round;
     rz->observed = rz->world->plan.nsets == 0;
+    if (z->unseen) { /* what is seen first is how it stood, not a change */
+        live_free(rz->live);
+        rz->live = NULL;
+        z->unseen = false;
+    }
     z->write = write;
     z->work = SERVICE_OBSERVE;
     service_problem_begin(z, SERVICE_PROBLEM_OBSERVE);
@@ -144,7 +149,8 @@ static void make_live(struct service_zone *z)
     int64_t boot_ms = state_now_ms();
 
     rz->world->plan.learning = state_is_lost(svc->state) && !z->learnt;
-    z->learnt = true;
+    z->learnt = rz->observed;
+    z->unseen = !rz->observed;
     rz->world->plan.blind = svc->anchors.blind;
     world_apply_freezes(rz->world, boot_ms);
     if (svc->frozen_by_file)
@@ -163,14 +169,14 @@ static void end_observe(struct service_zone *z, int64_t now_ms)
     z->write = false;
     service_problem_end(z, SERVICE_PROBLEM_OBSERVE);
     z->observe_at_ms = now_ms + OBSERVE_EVERY_MS;
+    if (rz->live == NULL)
+        make_live(z);
+    z->step_now = true;
     if (!rz->observed) {
         retry_later(z, now_ms);
         z->observe_at_ms = z->retry_at_ms;
         return;
     }
-    if (rz->live == NULL)
-        make_live(z);
-    z->step_now = true;
     if (write && step(z, now_ms) && z->svc->stop == 0)
         start_apply(z);
 }
@@ -294,7 +300,7 @@ void service_work_begin(struct service_zone *z)
     z->observe_at_ms = 0;
     z->step_at_ms = SERVICE_NEVER;
     z->pending_ms = 0;
-    z->held = z->held_alone = false;
+    z->held = z->held_alone = z->unseen = false;
     z->now->rz->round = &z->work_round;
 }
 

@@ -39,12 +39,13 @@ char *txt_print(const struct spec_txt *txts, size_t n)
             for (size_t c = 0; c < s->len; c++) {
                 unsigned char ch = (unsigned char)s->data[c];
 
-                if (ch == '"' || ch == '\\')
-                    buf_printf(&b, "\\%c", ch);
-                else if (ch < 0x20 || ch > 0x7e)
+                if (ch < 0x20 || ch > 0x7e) {
                     buf_printf(&b, "\\%03u", ch);
-                else
-                    buf_char(&b, (char)ch);
+                    continue;
+                }
+                if (ch == '"' || ch == '\\')
+                    buf_char(&b, '\\');
+                buf_char(&b, (char)ch);
             }
             buf_char(&b, '"');
         }

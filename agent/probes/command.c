@@ -56,9 +56,10 @@ static void on_end(void *arg, const struct proc_result *p)
     probe_run_finish(env, tag, &r);
 }
 
-/* What is to be ended with the probe, where we run it ourselves. */
+/* What is to be ended with the probe. */
 struct command {
-    struct proc *proc;
+    const struct doer *doer;
+    struct doer_task *task;
     struct probe_ticket *ticket;
 };
 
@@ -69,7 +70,7 @@ static void command_end(struct probe_run *run)
 
     if (c == NULL)
         return;
-    proc_drop(c->proc);
+    doer_drop(c->doer, c->task);
     (void)probe_ticket_take(c->ticket, &tag);
     free(c);
 }
@@ -78,22 +79,22 @@ static int command_start(struct probe_run *run, struct probe_result *r)
 {
     const struct probe_params *p = probe_run_params(run);
     struct probe_env *env = run->env;
-    int64_t timeout_ms = probe_timeout_ms(&run->spec);
+    const struct doer_command what = {.kind = DOER_COMMAND,
+                                      .name = p->command,
+                                      .target = &run->spec.target,
+                                      .timeout_ms =
+                                          probe_timeout_ms(&run->spec),
+                                      .argv = p->argv};
     struct command *c;
 
     if (p->argv == NULL || p->argv[0] == NULL) {
         (void)probe_local(r, PROBE_UNABLE, "no such command");
         return -1;
     }
-    if (env->hooks.run != NULL) {
-        env->hooks.run(env->hooks.arg, p->argv, timeout_ms, on_end,
-                       probe_ticket_new(run));
-        return 0;
-    }
     c = mem_alloc(sizeof *c);
     c->ticket = probe_ticket_new(run);
-    c->proc = proc_run(env->loop, p->argv, NULL, NULL, 0, timeout_ms, on_end,
-                       c->ticket);
+    c->doer = env->hooks.doer;
+    c->task = doer_run(c->doer, env->loop, &what, on_end, c->ticket);
     run->u.state = c;
     return 0;
 }

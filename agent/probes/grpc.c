@@ -357,6 +357,10 @@ static bool grpc_ready(struct probe_run *run, uint32_t events,
 
         if (pump_out(run, g, r))
             return true;
+        /* Our own GOAWAY has gone out: what came was not HTTP/2. */
+        if (g->stream.out_len == 0 && !nghttp2_session_want_read(g->session) &&
+            !nghttp2_session_want_write(g->session))
+            return probe_fail(r, PROBE_PROTOCOL, "not HTTP/2");
         n = stream_recv(run, &g->stream, chunk, sizeof chunk, r);
         if (n == -1)
             return false;

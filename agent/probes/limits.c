@@ -21,8 +21,9 @@ int probe_allowed(const struct probe_limits *l, const struct addr *target,
     /* The IPv4 block also covers the plain spelling of the address. */
     addr_format(carrier ? &inner : target, block);
     return err_set(e, ERR_LIMIT,
-                   "%s: %s is %s; to allow it add \"%s/%d\" to allow-targets "
+                   "%s%s%s is %s; to allow it add \"%s/%d\" to allow-targets "
                    "in agent",
-                   where, addr_format(target, text), addr_class_name(c), block,
+                   where, *where != '\0' ? ": " : "", addr_format(target, text),
+                   addr_class_name(c), block,
                    carrier || target->family == 4 ? 32 : 128);
 }

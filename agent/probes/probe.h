@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/addr.h"
+#include "agent/base/doer.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
 #include "agent/base/proc.h"
@@ -166,9 +167,8 @@ struct probe_hooks {
      * redirects lead only to the host that was asked for, and to addresses. */
     void (*resolve)(void *arg, const char *host, probe_addrs_cb *cb,
                     void *cb_arg);
-    /* Runs a check command as proc_run does; NULL: proc_run itself. */
-    void (*run)(void *arg, char *const *argv, int64_t timeout_ms, proc_cb *cb,
-                void *cb_arg);
+    /* Runs check commands; NULL: this process. It outlives the probes. */
+    const struct doer *doer;
     /* Whether this machine's wall clock is right; NULL: what the system says
      * (adjtimex). */
     bool (*clock_ok)(void *arg);
@@ -209,7 +209,7 @@ struct probe_limits {
 };
 /* Whether target may be probed: public, or in a block of the list. A form
  * that carries an IPv4 address is allowed by the block of either.
- * in: where — "_failover.www.example.org /records/0/data"
+ * in: where — "_failover.www.example.org /records/0/data"; may be ""
  * returns 0, or -1 with e set (ERR_LIMIT): `WHERE: 10.0.1.1 is private; to
  * allow it add "10.0.1.1/32" to allow-targets in agent`. */
 MUST_CHECK int probe_allowed(const struct probe_limits *l,

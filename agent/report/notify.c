@@ -12,11 +12,11 @@
 
 #define NOTIFY_AT_ONCE 4
 #define NOTIFY_LIMIT_MS 30000
-#define NOTIFY_ONE_MS 10000
 #define NOTIFY_QUEUE_MAX 1000
 
 struct notify {
     char *command;
+    const struct doer *doer;
     char **events;
     size_t n, cap, next, running, failed, lost;
     struct loop *loop;
@@ -26,11 +26,12 @@ struct notify {
     struct err first;
 };
 
-struct notify *notify_new(const char *command)
+struct notify *notify_new(const char *command, const struct doer *doer)
 {
     struct notify *n = mem_alloc(sizeof *n);
 
     n->command = mem_strdup(command);
+    n->doer = doer;
     return n;
 }
 
@@ -93,10 +94,14 @@ static void start_more(struct notify *n)
 {
     while (n->next < n->n && n->running < NOTIFY_AT_ONCE) {
         const char *event = n->events[n->next++];
+        const struct doer_command what = {.kind = DOER_NOTIFY,
+                                          .input = event,
+                                          .input_len = strlen(event),
+                                          .timeout_ms = DOER_NOTIFY_MS,
+                                          .argv = n->argv};
 
         n->running++;
-        proc_run(n->loop, n->argv, NULL, event, strlen(event), NOTIFY_ONE_MS,
-                 on_done, n);
+        (void)doer_run(n->doer, n->loop, &what, on_done, n);
     }
     n->done = n->running == 0 && n->next == n->n;
 }
@@ -128,7 +133,7 @@ int notify_run(struct notify *n, struct err *e)
         n->next = n->n;
         /* Those that run end by their own time limit. */
         (void)loop_wait(n->loop, &n->done,
-                        clock_mono_ms() + NOTIFY_ONE_MS + 3000);
+                        clock_mono_ms() + DOER_NOTIFY_MS + 3000);
         if (!n->attached)
             loop_free(n->loop);
         if (n->failed + left > 0)

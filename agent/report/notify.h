@@ -1,6 +1,7 @@
 #ifndef AGENT_REPORT_NOTIFY_H
 #define AGENT_REPORT_NOTIFY_H
 
+#include "agent/base/doer.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
 
@@ -9,7 +10,9 @@
  * and told at its end, so that a slow command delays no change. */
 struct notify;
 
-struct notify *notify_new(const char *command) __attribute__((returns_nonnull));
+/* doer: who runs it (NULL: this process); borrowed */
+struct notify *notify_new(const char *command, const struct doer *doer)
+    __attribute__((returns_nonnull));
 void notify_add(struct notify *n, const char *json); /* copied */
 /* From now on events are told as they come, by that loop. */
 void notify_attach(struct notify *n, struct loop *loop);

@@ -33,7 +33,7 @@ struct report *report_new(const struct report_options *o)
     r->color = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == NULL;
     r->start_ms = clock_mono_ms();
     if (o->notify != NULL)
-        r->notify = notify_new(o->notify);
+        r->notify = notify_new(o->notify, o->doer);
     return r;
 }
 

@@ -16,7 +16,8 @@ struct report;
 struct report_options {
     bool json;
     bool verbose;
-    const char *notify; /* command of the configuration; NULL: none */
+    const char *notify;      /* command of the configuration; NULL: none */
+    const struct doer *doer; /* who runs it; NULL: this process */
 };
 
 struct report *report_new(const struct report_options *o)

@@ -43,11 +43,16 @@ def tool(name):
     return found
 
 
-def measure(*command):
-    """The JSON line that a bench program prints."""
+def measures(*command):
+    """The JSON lines that a bench program prints."""
     out = subprocess.run([str(c) for c in command], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
-    return json.loads(out.strip().splitlines()[-1])
+    return [json.loads(line) for line in out.strip().splitlines()]
+
+
+def measure(*command):
+    """The last of them."""
+    return measures(*command)[-1]
 
 
 def need(*programs):

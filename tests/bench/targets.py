@@ -24,6 +24,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
 
 import gen_once
 import targets_kinds
+import targets_refresh
 from bench_help import (BARE, BUILD, DECIDE, ENGINE, PORT, PROGRAM, SINK, Skip, environment,
                         measure, need, note, path)
 
@@ -129,7 +130,7 @@ def tcp_false_dead():
     """Living targets called dead, beside as many black-holed ones."""
     need(ENGINE)
     total = 0
-    for k in (64, 1024, 4096, 2 * DEAD_N):
+    for k in (64, 256, 1024, 2048, 4096, 8192, 2 * DEAD_N):
         # A small window passes the dead ones in many rounds: fewer of them.
         n = min(2 * DEAD_N, 40 * k)
         r = measure(ENGINE, "-n", n, "-k", k, "-p", PORT, "-t", 250, "-d", 50)
@@ -369,6 +370,7 @@ TARGETS = {
     "tcp-false-dead": (tcp_false_dead, 0, 0),
     "idle-10k-cpu": (idle_10k_cpu, 3.5, 2),
     **targets_kinds.TARGETS,
+    **targets_refresh.TARGETS,
 }
 
 

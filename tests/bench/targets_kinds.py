@@ -147,6 +147,19 @@ def https_resumed_wall():
         return ratio("https-resumed-wall", ours, bare, "wall_s")
 
 
+def https_resumed_stall():
+    """Milliseconds of a resumed probe, one after the other: Nagle's algorithm
+    and a delayed ACK would hold each up for 40."""
+    need(ENGINE)
+    one = ["-m", "https", "-n", 200, "-k", 1, "-A", 2, "-p", HTTPS, "-t", 5000,
+           "-f", 1000000]
+    with nginx():
+        rows = [measure(ENGINE, *one) for _ in range(3)]
+    if any(r["ok"] != r["n"] for r in rows):
+        raise RuntimeError(f"not all answered: {rows}")
+    return statistics.median(r["wall_s"] * 1e3 / r["n"] for r in rows)
+
+
 # -- ICMP ----------------------------------------------------------------------
 
 def icmp_cpu():
@@ -213,6 +226,17 @@ def icmp_dead_10k_wall():
     return r["wall_s"]
 
 
+def icmp_false_dead():
+    """Living targets called dead or not judged, 10,000 beside as many
+    black-holed ones."""
+    need(ENGINE)
+    rows = [measure(ENGINE, "-m", "icmp", "-n", 20000, "-t", 250, "-d", 50)
+            for _ in range(PAIRS)]
+    note("icmp-false-dead: " + ", ".join(
+        f"{r['ok']} alive and {r['timeout']} dead" for r in rows))
+    return sum(r["false_dead"] + r["local"] for r in rows)
+
+
 # -- at the pace of real use ---------------------------------------------------
 
 @contextlib.contextmanager
@@ -239,12 +263,12 @@ def peer(name, kind, targets, interval_s):
 
 def paced(label, name, kind, rate, interval_s=1):
     """CPU at that many probes a second as a multiple of a peer's."""
-    need(ENGINE)
+    need(ENGINE, BARE)
     tool(name)
     port = {"tcp": 8000, "http": HTTP}[kind]
     values = []
     with nginx() if kind == "http" else contextlib.nullcontext():
-        for _ in range(3):
+        for _ in range(PAIRS):
             with peer(name, kind, rate * interval_s, interval_s) as pid:
                 theirs = measure(sys.executable, HERE / "cpuproc.py", PACED_S,
                                  pid)
@@ -256,8 +280,12 @@ def paced(label, name, kind, rate, interval_s=1):
                 raise RuntimeError(f"{name} does not keep the pace: {theirs}")
             values.append((ours["cpu_us"] / theirs["cpu_us"], ours["cpu_us"],
                            theirs["cpu_us"]))
-    middle = sorted(values)[1]
-    note(f"{label}: {middle[1]:.1f} us, {name} {middle[2]:.1f} us")
+        bare = measure(BARE, *(["-q"] if kind == "tcp" else []), "-m", kind,
+                       "-n", rate * PACED_S, "-R", rate, "-G", 10, "-p", port)
+    middle = sorted(values)[len(values) // 2]
+    note(f"{label}: {middle[1]:.1f} us, {name} {middle[2]:.1f} us; bare loop "
+         f"{bare['cpu_us']:.1f} us; ratios "
+         + ", ".join(f"{v[0]:.2f}" for v in values))
     return middle[0]
 
 
@@ -272,10 +300,12 @@ TARGETS = {
     "https-full-cpu": (https_full_cpu, 1.1, 2),
     "https-resumed-cpu": (https_resumed_cpu, 0.33, 2),
     "https-resumed-wall": (https_resumed_wall, 1.1, 2),
+    "https-resumed-stall": (https_resumed_stall, 10, 1),
     "icmp-cpu": (icmp_cpu, 5, 1),
     "icmp-fping-cpu": (icmp_fping_cpu, 0.6, 2),
     "icmp-10k-wall": (icmp_10k_wall, 0.1, 3),
     "icmp-dead-10k-wall": (icmp_dead_10k_wall, 1.25, 3),
+    "icmp-false-dead": (icmp_false_dead, 0, 0),
 }
 for _what, _limit in (
         (("haproxy", "tcp", 1000), 0.9), (("haproxy", "tcp", 5000), 0.9),

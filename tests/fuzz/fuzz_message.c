@@ -89,12 +89,13 @@ static void check_owners(struct message *m)
     if (owners_take(o, m, "192.0.2.53:53", &done, &e) != 0) {
         need(e.code != ERR_NONE);
     } else if (done) {
-        const char *const *names = owners_get(o, &n, &serial);
+        const struct resolver_owner *names = owners_get(o, &n, &serial);
 
         for (size_t i = 0; i < n; i++) {
-            need_canonical(names[i]);
-            need(name_within(names[i], "example.org."));
-            need(i == 0 || name_compare(names[i - 1], names[i]) < 0);
+            need_canonical(names[i].name);
+            need(name_within(names[i].name, "example.org."));
+            need(i == 0 || name_compare(names[i - 1].name, names[i].name) < 0);
+            need(names[i].ntxts > 0);
         }
     }
     owners_free(o);

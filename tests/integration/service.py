@@ -44,6 +44,7 @@ class Service:
         path = self.world.dir / f"notify{time.monotonic_ns()}"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind(str(path))
+        path.chmod(0o777)  # as the manager's, for whoever the service becomes
         env = dict(os.environ, NO_COLOR="1", NOTIFY_SOCKET=str(path),
                    **self._env)
         env.pop("JOURNAL_STREAM", None)

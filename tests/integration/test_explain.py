@@ -67,7 +67,7 @@ def test_healthy(slow):
     text, whole = explain(w)
     assert "tier 1: healthy records" in text
     assert "published: 127.0.0.2 127.0.0.3" in text
-    assert "next round" not in text
+    assert "next look" not in text
     # 10 + 2 × 3 + 0.3 + 3 (debounce) + 30 (TTL)
     assert "worst-case failover: 49s" in text
     said = block(text, "127.0.0.2")
@@ -212,9 +212,9 @@ def test_waits_by_return_after(build, target):
     assert 0 < record(whole, "127.0.0.2")["next"]["earliest"] <= 10
     shift(w, 10, ("vals", "healthy_since_ms"))
     text, whole = explain(w)
-    assert "the next round publishes it" in block(text, "127.0.0.2")
+    assert "the next look publishes it" in block(text, "127.0.0.2")
     assert record(whole, "127.0.0.2")["wanted"]
-    assert "next round: 127.0.0.2 127.0.0.3" in text
+    assert "next look: 127.0.0.2 127.0.0.3" in text
 
 
 def test_waits_by_damping(pair):
@@ -266,7 +266,7 @@ def test_maintenance(build, target):
     text, whole = explain(w)
     said = block(text, "127.0.0.2")
     assert "published, down" in said
-    assert "the next round withdraws it" in said
+    assert "the next look withdraws it" in said
     assert f"dc1 of {ZONE}. is in maintenance, by " in said
     assert "ends in 2h" in said or "ends in 1h 59m" in said
     assert "next: up in 1h" in said or "next: up in 2h" in said
@@ -275,7 +275,7 @@ def test_maintenance(build, target):
     assert whole["overrides"]
     w.once()
     text, _ = explain(w)
-    assert "next round" not in text
+    assert "next look" not in text
     assert "not published, down" in block(text, "127.0.0.2")
 
 
@@ -309,7 +309,7 @@ def test_frozen(pair):
     assert 3500 < whole["sets"][0]["hold"]["endsIn"] <= 3600
     ran(w.run("thaw", "www.example.org"))
     text, whole = explain(w)
-    assert "the next round withdraws it" in block(text, "127.0.0.2")
+    assert "the next look withdraws it" in block(text, "127.0.0.2")
     assert "hold" not in whole["sets"][0]
     file = w.state.parent / "freeze"
     file.touch()

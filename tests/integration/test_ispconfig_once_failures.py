@@ -206,7 +206,7 @@ def test_a_lost_answer_is_read_back_next_round(outage):
     assert got[0] == down(outage.a)
     assert any(
         f"{WWW} ({outage.a.addr}) could not be withdrawn" in x
-        and x.endswith("; whether it happened is read back in the next round")
+        and x.endswith("; whether it happened is read back at the next look")
         for x in got)
     assert outage.active() == "NY"
     assert len(outage.writes()) == 1

@@ -89,7 +89,7 @@ def values(w, *last):
 def test_maintenance_on_and_off(centres):
     w, _, _ = centres()
     ran(w.run("maintenance", "dc1", "on"),
-        f"dc1 of {ZONE}. is in maintenance", "the next round")
+        f"dc1 of {ZONE}. is in maintenance", "the next look")
     values(w, 2, 3)
     got = ran(w.once(), f"{WWW} A 127.0.0.2 withdrawn")
     assert "its data centre is in maintenance" in got.stdout

@@ -7,6 +7,7 @@ import ssl
 import pytest
 
 import net
+import probe_servers
 from probe_help import (Authority, Probe, Server, hang, listens, program,
                         read_request, running, says, sends)
 
@@ -381,34 +382,9 @@ def test_a_new_instance_of_the_server(probe, authority):
 # -- nginx -----------------------------------------------------------------------
 
 def test_nginx(probe, authority, tmp_path):
-    nginx = program("nginx")
-    crt, key = authority.cert(["www.example.test"])
-    plain, secure = net.free_port(), net.free_port()
-    temp = "".join(f"{k}_temp_path {tmp_path}/{k};\n" for k in
-                   ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    (tmp_path / "www").mkdir()
-    (tmp_path / "www" / "big").write_bytes(b"x" * 1000000)
-    (tmp_path / "nginx.conf").write_text(f"""
-user root; daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;
-events {{ }}
-http {{
-  access_log off; {temp}
-  server {{
-    listen 127.0.0.1:{plain}; root {tmp_path}/www; server_name www.example.test;
-    location = /ok {{ return 200 "fine"; }}
-    location = /gone {{ return 410; }}
-    location = /moved {{ return 301 https://www.example.test:{secure}/ok; }}
-  }}
-  server {{
-    listen 127.0.0.1:{secure} ssl; server_name www.example.test;
-    ssl_certificate {crt}; ssl_certificate_key {key};
-    location = /ok {{ return 200 "fine"; }}
-  }}
-}}""")
-    with running([nginx, "-p", tmp_path, "-c", tmp_path / "nginx.conf"],
-                 lambda: listens(secure), tmp_path / "log"):
-        at, tls_at = f"127.0.0.1:{plain}", f"127.0.0.1:{secure}"
-        words = dict(host="www.example.test", ca=authority.ca)
+    with probe_servers.nginx(authority, tmp_path) as ports:
+        at, tls_at = (f"127.0.0.1:{ports[k]}" for k in ("http", "https"))
+        words = dict(host=probe_servers.HOST, ca=authority.ca)
         assert says(probe("http", at, path="/ok", body="fine")) == (
             "ok", "fine")
         assert says(probe("http", at, path="/big")) == ("ok", "fine")

@@ -14,6 +14,7 @@ import time
 import pytest
 
 import net
+import probe_servers
 from probe_help import (Authority, Probe, Server, hang, listens, program,
                         running, says, sends)
 
@@ -289,156 +290,31 @@ def both(probe, authority, kind, plain, secure):
 
 
 def test_dovecot(probe, authority, short_dir):
-    dovecot = program("dovecot")
-    if os.geteuid() != 0:
-        pytest.skip("dovecot starts as root only")
-    crt, key = authority.cert(["mail.example.test"])
-    short_dir.chmod(0o755)
-    ports = [net.free_port() for _ in range(4)]
-    (short_dir / "dovecot.conf").write_text(f"""
-base_dir = {short_dir}/run
-state_dir = {short_dir}/state
-instance_name = test
-log_path = {short_dir}/log
-protocols = imap pop3
-listen = 127.0.0.1
-ssl = yes
-ssl_cert = <{crt}
-ssl_key = <{key}
-mail_location = maildir:{short_dir}/mail
-passdb {{
-  driver = static
-  args = password=x
-}}
-userdb {{
-  driver = static
-  args = uid=65534 gid=65534 home={short_dir}
-}}
-service imap-login {{
-  inet_listener imap {{
-    port = {ports[0]}
-  }}
-  inet_listener imaps {{
-    port = {ports[1]}
-  }}
-}}
-service pop3-login {{
-  inet_listener pop3 {{
-    port = {ports[2]}
-  }}
-  inet_listener pop3s {{
-    port = {ports[3]}
-  }}
-}}
-""")
-    with running([dovecot, "-F", "-c", short_dir / "dovecot.conf"],
-                 lambda: all(map(listens, ports)), short_dir / "out"):
-        both(probe, authority, "imap", ports[0], ports[1])
-        both(probe, authority, "pop3", ports[2], ports[3])
+    with probe_servers.dovecot(authority, short_dir) as at:
+        both(probe, authority, "imap", at["imap"], at["imaps"])
+        both(probe, authority, "pop3", at["pop3"], at["pop3s"])
 
 
 def test_vsftpd(probe, authority, short_dir):
-    vsftpd = program("vsftpd")
-    if os.geteuid() != 0:
-        pytest.skip("vsftpd starts as root only")
-    crt, key = authority.cert(["mail.example.test"])
-    plain, secure = net.free_port(), net.free_port()
-    (short_dir / "empty").mkdir()
-    common = (f"listen=YES\nlisten_address=127.0.0.1\nbackground=NO\n"
-              f"secure_chroot_dir={short_dir}/empty\nanonymous_enable=YES\n"
-              "connect_from_port_20=NO\nseccomp_sandbox=NO\n"
-              f"anon_root={short_dir}/empty\n")
-    (short_dir / "plain.conf").write_text(common + f"listen_port={plain}\n"
-                                          "banner_file=" f"{short_dir}/hi\n")
-    (short_dir / "hi").write_text("Welcome\n220 is not the end\nof this\n")
-    (short_dir / "tls.conf").write_text(
-        common + f"listen_port={secure}\nssl_enable=YES\nimplicit_ssl=YES\n"
-        f"allow_anon_ssl=YES\nrsa_cert_file={crt}\nrsa_private_key_file={key}\n"
-        "ssl_ciphers=HIGH\n")
-    with running([vsftpd, short_dir / "plain.conf"], lambda: listens(plain),
-                 short_dir / "out1"), \
-            running([vsftpd, short_dir / "tls.conf"], lambda: listens(secure),
-                    short_dir / "out2"):
-        both(probe, authority, "ftp", plain, secure)
+    with probe_servers.vsftpd(authority, short_dir) as at:
+        both(probe, authority, "ftp", at["ftp"], at["ftps"])
 
 
 def test_slapd(probe, authority, short_dir):
-    slapd = program("slapd")
-    crt, key = authority.cert(["mail.example.test"])
-    plain, secure = net.free_port(), net.free_port()
-    (short_dir / "slapd.conf").write_text(
-        f"pidfile {short_dir}/pid\nargsfile {short_dir}/args\n"
-        f"TLSCertificateFile {crt}\nTLSCertificateKeyFile {key}\n"
-        f"TLSCACertificateFile {authority.ca}\n")
-    with running([slapd, "-d", "0", "-f", short_dir / "slapd.conf", "-h",
-                  f"ldap://127.0.0.1:{plain}/ ldaps://127.0.0.1:{secure}/"],
-                 lambda: listens(plain) and listens(secure),
-                 short_dir / "out"):
-        both(probe, authority, "ldap", plain, secure)
-
-
-SMTP = """
-import asyncio, ssl, sys
-from aiosmtpd.controller import Controller
-from aiosmtpd.handlers import Sink
-port, secure, crt, key = sys.argv[1:]
-tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-tls.load_cert_chain(crt, key)
-Controller(Sink(), hostname="127.0.0.1", port=int(port)).start()
-Controller(Sink(), hostname="127.0.0.1", port=int(secure),
-           ssl_context=tls).start()
-import time
-time.sleep(600)
-"""
+    with probe_servers.slapd(authority, short_dir) as at:
+        both(probe, authority, "ldap", at["ldap"], at["ldaps"])
 
 
 def test_smtp_server(probe, authority, tmp_path):
-    pytest.importorskip("aiosmtpd")
-    crt, key = authority.cert(["mail.example.test"])
-    plain, secure = net.free_port(), net.free_port()
-    with running([sys.executable, "-c", SMTP, plain, secure, crt, key],
-                 lambda: listens(plain) and listens(secure), tmp_path / "out"):
-        both(probe, authority, "smtp", plain, secure)
+    with probe_servers.aiosmtpd(authority, tmp_path) as at:
+        both(probe, authority, "smtp", at["smtp"], at["smtps"])
 
 
 # -- gRPC ----------------------------------------------------------------------
 
-GRPC = """
-import sys, time
-from concurrent import futures
-import grpc
-port, secure, crt, key = sys.argv[1:]
-SAYS = {b"": 1, b"up": 1, b"down": 2, b"odd": 9}
-
-def check(request, context):
-    name = request[2:]
-    if name == b"slow":
-        time.sleep(3)
-    if name == b"denied":
-        context.abort(grpc.StatusCode.PERMISSION_DENIED, "not you")
-    if name not in SAYS:
-        context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
-    return bytes([8, SAYS[name]])
-
-server = grpc.server(futures.ThreadPoolExecutor(4))
-server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(
-    "grpc.health.v1.Health",
-    {"Check": grpc.unary_unary_rpc_method_handler(check)}),))
-server.add_insecure_port("127.0.0.1:" + port)
-server.add_secure_port("127.0.0.1:" + secure, grpc.ssl_server_credentials(
-    [(open(key, "rb").read(), open(crt, "rb").read())]))
-server.start()
-server.wait_for_termination()
-"""
-
-
 def test_grpc(probe, authority, tmp_path):
-    pytest.importorskip("grpc")
-    crt, key = authority.cert(["mail.example.test"])
-    plain, secure = net.free_port(), net.free_port()
-    with running([sys.executable, "-c", GRPC, plain, secure, crt, key],
-                 lambda: listens(plain) and listens(secure), tmp_path / "out"):
-        at, tls_at = f"127.0.0.1:{plain}", f"127.0.0.1:{secure}"
+    with probe_servers.grpc(authority, tmp_path) as ports:
+        at, tls_at = (f"127.0.0.1:{ports[k]}" for k in ("grpc", "grpcs"))
         assert says(probe("grpc", at)) == FINE
         assert says(probe("grpc", at, service="up")) == FINE
         got = probe("grpc", at, service="down")

@@ -152,6 +152,22 @@ def test_truncated_over_tcp_fails(lookup):
     assert "truncated answer over TCP" in a["error"]
 
 
+def test_truncated_addresses_over_tcp_are_of_use(lookup):
+    """Case R22: what came is used; nothing that came is no answer."""
+    def answer(q, tcp):
+        name = q.question[0].name.to_text()
+        r = reply(q, (name, "A", "192.0.2.1", "192.0.2.2")) if tcp \
+            else reply(q)
+        r.flags |= dns.flags.TC
+        return r
+    with Fake(answer) as f:
+        a = lookup("ask", f.server, "www.example.test", "A")
+        b = lookup("ask", f.server, "www.example.test", "AAAA")
+    assert a["outcome"] == "found", a
+    assert sorted(a["addrs"]) == ["192.0.2.1:0", "192.0.2.2:0"]
+    assert b["outcome"] == "failed"
+
+
 def test_connections_closed_after_each_answer(lookup):
     def answer(q, tcp):
         name = q.question[0].name.to_text()

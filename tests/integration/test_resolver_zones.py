@@ -84,6 +84,9 @@ def test_axfr(kind, lookup, short_dir):
         "example.test.", "b.example.test.", "a.b.example.test.",
         "www.example.test.", "www2.example.test.",
     ]
+    texts = [sorted(bytes.fromhex(s).decode() for record in t for s in record)
+             for t in a["texts"]]
+    assert texts == [["apex"], ["x"], ["x"], ["a", "b"], ["x"]]
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda k: k.__name__)

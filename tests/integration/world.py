@@ -15,6 +15,7 @@ the end.
 
 import contextlib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -26,6 +27,7 @@ import net
 import servers
 
 ZONE = "example.org"
+USER = "nobody" if os.geteuid() == 0 else ""  # the service gives root up
 CHECK = "{named_checkzone} -q {{zone}} {{file}}"
 SERIAL = re.compile(r"(\d+)( ; serial)")
 STRING_MAX = 255
@@ -148,6 +150,7 @@ class World:
     def configure(self, **options):
         """Writes the configuration; what is given stays for the next call.
 
+        user: whom a service becomes that root starts, "" for no such line;
         agent, provider, section: further lines; anchors, names, allow,
         servers: lists; discover, mode, file, notify: the option; check,
         reload: the option, "" for none
@@ -162,6 +165,8 @@ class World:
             f"  allow-targets = {strings(o.get('allow', LOOPBACK))}",
             '  min-period = "10ms"',
         ]
+        if o.get("user", USER):
+            lines.append(f'  user = "{o.get("user", USER)}"')
         if o.get("anchors"):
             lines.append(f"  anchors = {strings(o['anchors'])}")
         if o.get("notify"):

@@ -196,9 +196,17 @@ static void on_txt(void *arg, const struct resolver_txt *x)
 static void on_owners(void *arg, const struct resolver_owners *x)
 {
     struct tool *t = arg;
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = cJSON_CreateObject(), *names = cJSON_CreateArray();
+    cJSON *texts = cJSON_CreateArray();
 
-    cJSON_AddItemToObject(o, "owners", strings_json(x->owners, x->n));
+    for (size_t i = 0; i < x->n; i++) {
+        const struct resolver_owner *one = &x->owners[i];
+
+        cJSON_AddItemToArray(names, cJSON_CreateString(one->name));
+        cJSON_AddItemToArray(texts, txts_json(one->txts, one->ntxts));
+    }
+    cJSON_AddItemToObject(o, "owners", names);
+    cJSON_AddItemToObject(o, "texts", texts);
     cJSON_AddNumberToObject(o, "serial", x->serial);
     add_error(o, &x->err);
     print(o);

@@ -511,13 +511,13 @@ static void test_address_gap(void **state)
     }
 }
 
-/* --- anchors ---------------------------------------------------------------
- */
+/* --- anchors ---- */
 
 static bool ask(struct world *w, const struct addr *a, size_t n)
 {
-    bool answer =
-        check_run_anchors(w->loop, w->probes, a, n, clock_mono_ms() + 5000);
+    char note[PROBE_NOTE_SIZE];
+    bool answer = check_run_anchors(w->loop, w->probes, a, n,
+                                    clock_mono_ms() + 5000, note);
 
     /* Nothing is left behind that would write to a frame that is gone. */
     assert_int_equal(probes_in_flight(w->probes), 0);

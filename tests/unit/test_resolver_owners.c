@@ -64,7 +64,7 @@ static void test_names(void **state)
     static const char *const want[] = {"e.test.", "b.e.test.", "a.b.e.test.",
                                        "www.e.test."};
     struct owners *o = owners_new("e.test.");
-    const char *const *names;
+    const struct resolver_owner *names;
     bool done;
     struct err e;
     size_t n;
@@ -100,9 +100,94 @@ static void test_names(void **state)
     assert_int_equal(serial, 1);
     assert_int_equal(n, sizeof want / sizeof want[0]);
     for (size_t i = 0; i < n; i++)
-        assert_string_equal(names[i], want[i]);
+        assert_string_equal(names[i].name, want[i]);
     owners_free(o);
     owners_free(NULL);
+}
+
+/* "a+b/60 c/5" for the texts of one owner. */
+static const char *texts(const struct resolver_owner *r, char out[64])
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < r->ntxts; i++) {
+        for (size_t k = 0; k < r->txts[i].nstrings; k++)
+            at += (size_t)snprintf(out + at, 64 - at, "%s%.*s",
+                                   k > 0   ? "+"
+                                   : i > 0 ? " "
+                                           : "",
+                                   (int)r->txts[i].strings[k].len,
+                                   r->txts[i].strings[k].data);
+        at += (size_t)snprintf(out + at, 64 - at, "/%u", r->txts[i].ttl_s);
+    }
+    return out;
+}
+
+static void test_texts(void **state)
+{
+    struct owners *o = owners_new("e.test.");
+    const struct resolver_owner *r;
+    char out[64];
+    bool done;
+    struct err e;
+    size_t n;
+    uint32_t serial;
+
+    (void)state;
+    assert_int_equal(take(o,
+                          RECORDS(SOA_1, "_failover.b.e.test. 60 IN TXT a b",
+                                  "_failover.b.e.test. 5 IN TXT c",
+                                  "_failover.a.e.test. 7 IN TXT \"\""),
+                          0, &done, &e),
+                     0);
+    assert_int_equal(take(o,
+                          RECORDS("www.e.test. 60 IN TXT other",
+                                  "_failover.b.e.test. 9 IN TXT late", SOA_1),
+                          0, &done, &e),
+                     0);
+    assert_true(done);
+    r = owners_get(o, &n, &serial);
+    assert_int_equal(n, 2);
+    assert_string_equal(r[0].name, "a.e.test.");
+    assert_string_equal(texts(&r[0], out), "/7");
+    assert_string_equal(r[1].name, "b.e.test.");
+    assert_string_equal(texts(&r[1], out), "a+b/60 c/5 late/9");
+    owners_free(o);
+}
+
+/* 17,000 texts of 2,000 bytes are more than is kept. */
+static void test_too_many_texts(void **state)
+{
+    struct owners *o = owners_new("e.test.");
+    const struct resolver_owner *r;
+    char string[256], *record;
+    bool done;
+    struct err e;
+    size_t n;
+    uint32_t serial;
+
+    (void)state;
+    memset(string, 'x', 250);
+    string[250] = '\0';
+    assert_int_equal(take(o, RECORDS(SOA_1), 0, &done, &e), 0);
+    for (int i = 0; i < 17000; i++) {
+        record = mem_printf("_failover.h%05d.e.test. 60 IN TXT %s %s %s %s %s "
+                            "%s %s %s",
+                            i, string, string, string, string, string, string,
+                            string, string);
+        assert_int_equal(take(o, RECORDS(record), 0, &done, &e), 0);
+        free(record);
+    }
+    assert_int_equal(take(o, RECORDS(SOA_1), 0, &done, &e), 0);
+    assert_true(done);
+    r = owners_get(o, &n, &serial);
+    assert_int_equal(n, 17000);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(r[i].ntxts, 0);
+        assert_null(r[i].txts);
+    }
+    owners_free(o);
 }
 
 static void test_empty_zone(void **state)
@@ -198,6 +283,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_too_many_texts),
         cmocka_unit_test(test_empty_zone),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_limit),
