@@ -53,7 +53,7 @@ static bool is_proxied(const cJSON *record)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, "proxied"));
 }
 
-static const struct rest_style style = {
+const struct rest_style cloudflare_style = {
     .ops = &provider_cloudflare,
     .fields = fields,
     .label = "Cloudflare",
@@ -113,7 +113,7 @@ static int cloudflare_open(const struct provider_env *env,
                            const struct config_provider *cfg,
                            struct provider **out, struct err *e)
 {
-    return rest_open(&style, env, cfg, out, e);
+    return rest_open(&cloudflare_style, env, cfg, out, e);
 }
 
 const struct provider_ops provider_cloudflare = {

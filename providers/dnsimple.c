@@ -72,7 +72,7 @@ static bool is_system(const cJSON *record)
         cJSON_GetObjectItemCaseSensitive(record, "system_record"));
 }
 
-static const struct rest_style style = {
+const struct rest_style dnsimple_style = {
     .ops = &provider_dnsimple,
     .fields = fields,
     .label = "DNSimple",
@@ -89,7 +89,8 @@ static const struct rest_style style = {
           .type = "type",
           .ttl = "ttl",
           .data = "content",
-          .kept = {"regions"}},
+          .kept = {"regions"},
+          .usual = "[\"global\"]"},
     .paths = {.zones = "/{account}/zones",
               .zones_items = "data",
               .zones_name = "name",
@@ -127,7 +128,7 @@ static int dnsimple_open(const struct provider_env *env,
                          const struct config_provider *cfg,
                          struct provider **out, struct err *e)
 {
-    return rest_open(&style, env, cfg, out, e);
+    return rest_open(&dnsimple_style, env, cfg, out, e);
 }
 
 const struct provider_ops provider_dnsimple = {

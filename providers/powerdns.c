@@ -125,7 +125,8 @@ static void check_serial(struct settling *g)
 
     g->z->has_serial = g->out.has_serial;
     g->z->serial = g->out.serial;
-    if (!was_known || !g->out.has_serial || g->out.serial != before)
+    if (!was_known || !g->out.has_serial || g->out.serial != before ||
+        !g->z->is_written)
         return;
     if ((g->z->flags & NO_SERIAL) != 0)
         log_line(LOG_WARN,
@@ -185,7 +186,7 @@ static void settle(struct rest *p, struct rest_zone *z, void *arg)
 
 /* ---- the table ----------------------------------------------------------- */
 
-static const struct rest_style style = {
+const struct rest_style powerdns_style = {
     .ops = &provider_powerdns,
     .fields = fields,
     .label = "PowerDNS",
@@ -234,7 +235,7 @@ static int powerdns_open(const struct provider_env *env,
                          const struct config_provider *cfg,
                          struct provider **out, struct err *e)
 {
-    return rest_open(&style, env, cfg, out, e);
+    return rest_open(&powerdns_style, env, cfg, out, e);
 }
 
 const struct provider_ops provider_powerdns = {

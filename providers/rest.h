@@ -74,6 +74,7 @@ struct rest_members {
     const char *zone;     /* names the zone, where an answer holds several */
     const char *kept[6];  /* written back as they were when a record is made
                              anew */
+    const char *usual;    /* JSON of a kept member that need not be kept */
     const char *shared;   /* the one of them in which the records of a set are
                              alike: a new one takes it from them */
 };
@@ -154,6 +155,9 @@ struct rest_style {
     /* What doctor is to be told of a zone that was read. */
     void (*examine)(const struct rest_zone *z, struct findings *f);
 };
+
+/* The rows; each in its provider's file. */
+extern const struct rest_style powerdns_style, dnsimple_style, cloudflare_style;
 
 /* ---- one instance -------------------------------------------------------- */
 
@@ -315,7 +319,8 @@ struct rest_zone {
     char id[REST_ID_SIZE];
     bool has_serial;
     uint32_t serial;
-    uint32_t serial_before; /* the last write */
+    uint32_t serial_before; /* the last operation's writes */
+    bool is_written;        /* by them: the serial has to differ */
     unsigned flags;         /* the provider's own */
     struct rest_zone *next;
 };

@@ -60,6 +60,23 @@ static const char *data_in(const struct rest_style *style, enum rr_type t,
     return out;
 }
 
+/* Nothing that a new record would not be given by itself. */
+static bool is_usual(const struct rest_members *m, const cJSON *v)
+{
+    char *text;
+    bool yes;
+
+    if (cJSON_IsNull(v) || cJSON_IsFalse(v) ||
+        ((cJSON_IsArray(v) || cJSON_IsObject(v)) && v->child == NULL))
+        return true;
+    if (m->usual == NULL)
+        return false;
+    text = cJSON_PrintUnformatted(v);
+    yes = text != NULL && strcmp(text, m->usual) == 0;
+    cJSON_free(text);
+    return yes;
+}
+
 /* The members to be kept, as one JSON object; NULL: none is set. */
 static const char *kept_of(const struct rest_members *m, const cJSON *record,
                            struct arena *a)
@@ -71,8 +88,7 @@ static const char *kept_of(const struct rest_members *m, const cJSON *record,
     for (size_t i = 0; m->kept[i] != NULL; i++) {
         cJSON *v = cJSON_GetObjectItemCaseSensitive(record, m->kept[i]);
 
-        if (v != NULL && !cJSON_IsNull(v) && !cJSON_IsFalse(v) &&
-            !((cJSON_IsArray(v) || cJSON_IsObject(v)) && v->child == NULL))
+        if (v != NULL && !is_usual(m, v))
             (void)cJSON_AddItemToObject(o, m->kept[i],
                                         cJSON_Duplicate(v, true));
     }

@@ -6,7 +6,7 @@
 struct writing {
     struct rest *p;
     struct arena *a;
-    const struct rest_zone *z;
+    struct rest_zone *z;
     const struct rest_set *sets;
     struct rest_written *v; /* removals last */
     size_t n;
@@ -304,6 +304,7 @@ static void on_written(void *arg, const struct rest_reply *r)
                                                         : REST_UNSURE;
 
     w->wrote = w->wrote || outcome != REST_REFUSED;
+    w->z->is_written = w->z->is_written || outcome == REST_DONE;
     if (splits_up(w, r)) {
         next_write(w);
         return;
@@ -420,6 +421,7 @@ void rest_write(struct rest *p, struct arena *a, struct rest_zone *z,
     w->cb = cb;
     w->arg = arg;
     z->serial_before = z->serial;
+    z->is_written = false;
     lay_out(w, n);
     next_write(w);
 }
