@@ -1,106 +1,45 @@
 #include "providers/ispconfig.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CA_MAX ((size_t)1 << 20)
-
 static const struct config_field fields[] = {
     {"url", CONFIG_STR, true, false, NULL,
-     "the remote API, https://PANEL:8080/remote/index.php; http only to a "
-     "loopback address"},
+     "The remote API, https://PANEL:8080/remote/index.php; http only to a "
+     "loopback address. Redirects are not followed.",
+     "ISPCONFIG_URL"},
     {"user", CONFIG_STR, true, false, NULL,
-     "the remote user (System > Remote Users)"},
+     "The remote user (System > Remote Users).", "ISPCONFIG_USER"},
     {"password", CONFIG_STR, false, false, NULL,
-     "its password; better password-file, or ISPCONFIG_PASSWORD in the "
-     "environment"},
+     "Its password; better password-file, or the environment.",
+     "ISPCONFIG_PASSWORD"},
     {"password-file", CONFIG_STR, false, false, NULL,
-     "a file with the password in its first line"},
-    {"ca-file", CONFIG_STR, false, false, NULL,
-     "PEM file with the issuer of the panel's certificate"},
-    {"pin-sha256", CONFIG_STR, false, false, NULL,
-     "trust exactly this server key (base64 of its SHA-256); the error about "
-     "an unknown certificate prints it"},
-    {"timeout", CONFIG_INT, false, false, "30", "seconds for one call"},
+     "A file with the password in its first line.", "ISPCONFIG_PASSWORD_FILE"},
+    ENDPOINT_FIELDS("ISPCONFIG"),
     {0},
 };
 
 /* ---- open ---------------------------------------------------------------- */
 
-static int fail_at(const struct config_provider *cfg, struct err *e)
-{
-    return err_wrap(e, "provider \"%s\" (line %d)", cfg->name, cfg->line);
-}
-
-static int check_url(const char *url, struct err *e)
-{
-    struct http_url u;
-
-    if (http_url_parse(url, &u, e) != 0)
-        return err_wrap(e, "url");
-    if (!u.https && !u.loopback)
-        return err_set(e, ERR_INPUT,
-                       "url = \"%.200s\" would send the password in the clear; "
-                       "change that line to https://… (http is allowed only "
-                       "to a loopback address such as 127.0.0.1)",
-                       url);
-    return 0;
-}
-
-static int check_timeout(const char *text, int64_t *ms, struct err *e)
-{
-    char *end;
-    long s = strtol(text, &end, 10);
-
-    if (end == text || *end != '\0' || s < 1 || s > 600)
-        return err_set(e, ERR_INPUT,
-                       "timeout = %.40s: seconds from 1 to 600 are accepted",
-                       text);
-    *ms = (int64_t)s * 1000;
-    return 0;
-}
-
-static char *dup_or_null(const char *s)
-{
-    return s != NULL && s[0] != '\0' ? mem_strdup(s) : NULL;
-}
-
 static int read_options(struct ispconfig *p, const struct config_provider *cfg,
                         struct err *e)
 {
-    const char *url = config_option_get(cfg, fields, "url");
     const char *user = config_option_get(cfg, fields, "user");
-    const char *pin = config_option_get(cfg, fields, "pin-sha256");
-    const char *timeout = config_option_get(cfg, fields, "timeout");
 
-    if (url == NULL || user == NULL || user[0] == '\0')
+    if (user == NULL || user[0] == '\0')
         return err_set(e, ERR_INPUT, "the options url and user are required");
-    if (check_url(url, e) != 0 ||
-        check_timeout(timeout, &p->timeout_ms, e) != 0)
+    if (endpoint_read(cfg, fields, "password", &p->endpoint, e) != 0)
         return -1;
     p->title = mem_strdup(cfg->name);
-    p->url = mem_strdup(url);
     p->user = mem_strdup(user);
-    p->pin = dup_or_null(pin);
-    if (p->pin != NULL && !http_pin_is_valid(p->pin))
-        return err_set(e, ERR_INPUT,
-                       "pin-sha256 = \"%.80s\" is not the base64 of a SHA-256 "
-                       "(44 characters, the last one '=')",
-                       pin);
-    if (config_file_get(cfg, "ca-file", CA_MAX, &p->ca_pem, e) != 0)
-        return -1;
-    return config_secret_get(cfg, "password", "ISPCONFIG_PASSWORD",
-                             &p->password, e);
+    return config_secret_get(cfg, fields, "password", &p->password, e);
 }
 
 static void instance_free(struct ispconfig *p)
 {
     free(p->title);
-    free(p->url);
     free(p->user);
-    free(p->ca_pem);
-    free(p->pin);
+    endpoint_fini(&p->endpoint);
     if (p->password != NULL)
         config_secret_free(p->password);
     explicit_bzero(p->sid, sizeof p->sid);
@@ -119,7 +58,7 @@ static int isp_open(const struct provider_env *env,
     p->http = env->http;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return fail_at(cfg, e);
+        return config_provider_fail(cfg, e);
     }
     *out = &p->base;
     return 0;
@@ -173,4 +112,5 @@ const struct provider_ops provider_ispconfig = {
     .list_records = isp_list_records,
     .apply = isp_apply,
     .write_spec = isp_write_spec,
+    .check = isp_check,
 };

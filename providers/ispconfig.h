@@ -8,6 +8,7 @@
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
 #include "agent/base/name.h"
+#include "providers/endpoint.h"
 #include "providers/provider.h"
 #include "providers/soap.h"
 
@@ -22,6 +23,7 @@
  *   ispconfig_write.c    one write and its read-back
  *   ispconfig_serial.c   permissions before, the serial after
  *   ispconfig_spec.c     a spec's TXT record
+ *   ispconfig_check.c    what doctor asks
  * source: ISPConfig's remote API, remoting_client/API-docs */
 
 #define ISPCONFIG_MAX_ANSWER ((size_t)16 * 1024 * 1024)
@@ -43,8 +45,8 @@ struct ispconfig {
     struct provider_env env;
     struct loop *loop;
     struct http *http;
-    char *title, *url, *user, *password, *ca_pem, *pin;
-    int64_t timeout_ms;
+    struct endpoint endpoint;
+    char *title, *user, *password;
 
     enum isp_session session;
     char sid[ISPCONFIG_SESSION_SIZE];
@@ -228,6 +230,8 @@ void isp_list_records(struct provider *p, const char *zone,
                       provider_records_cb *cb, void *arg);
 void isp_apply(struct provider *p, const struct change_set *set,
                provider_apply_cb *cb, void *arg);
+void isp_check(struct provider *p, const char *zone, provider_check_cb *cb,
+               void *arg);
 void isp_write_spec(struct provider *p, const struct spec_write *w,
                     provider_written_cb *cb, void *arg);
 

@@ -68,7 +68,7 @@ struct post {
     const char *method, *sid;
     const struct soap_args *args;
     bool repeatable;
-    int64_t timeout_ms;
+    int64_t timeout_ms; /* 0: the endpoint's */
 };
 
 /* returns 0, or -1 with e set: nothing was sent, cb is not called */
@@ -77,7 +77,7 @@ static int post(struct ispconfig *p, const struct post *what, http_cb *cb,
 {
     static const char *const headers[] = {
         "Content-Type: text/xml; charset=utf-8", "SOAPAction: \"\"", NULL};
-    struct http_request req = {.method = "POST", .url = p->url};
+    struct http_request req = {.method = "POST", .url = p->endpoint.url};
     struct buf body;
     int rc;
 
@@ -87,12 +87,10 @@ static int post(struct ispconfig *p, const struct post *what, http_cb *cb,
         req.headers = headers;
         req.body = buf_get(&body);
         req.body_len = body.len;
-        req.timeout_ms = what->timeout_ms;
-        req.connect_timeout_ms =
-            what->timeout_ms < 10000 ? what->timeout_ms : 0;
+        endpoint_request(&p->endpoint, &req);
+        if (what->timeout_ms > 0)
+            req.timeout_ms = req.connect_timeout_ms = what->timeout_ms;
         req.max_body = ISPCONFIG_MAX_ANSWER;
-        req.ca_pem = p->ca_pem;
-        req.pin_sha256 = p->pin;
         req.ip_family = p->ip_family;
         req.repeatable = what->repeatable;
         http_send(p->http, &req, cb, arg);
@@ -105,21 +103,11 @@ static int post(struct ispconfig *p, const struct post *what, http_cb *cb,
 
 /* ---- login --------------------------------------------------------------- */
 
-/* Tells other login data from these; too short to be of use to anybody who
- * reads it. source: FNV-1a, folded to 16 bits */
 static uint32_t login_print(const struct ispconfig *p)
 {
-    const char *const parts[] = {p->url, p->user, p->password};
-    uint32_t h = 2166136261u;
+    const char *const parts[] = {p->endpoint.url, p->user, p->password};
 
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const char *c = parts[i];
-
-        do
-            h = (h ^ (unsigned char)*c) * 16777619u;
-        while (*c++ != '\0');
-    }
-    return (h >> 16) ^ (h & 0xffff);
+    return endpoint_print(parts, sizeof parts / sizeof parts[0]);
 }
 
 /* An earlier run was refused. */
@@ -204,7 +192,6 @@ static void login(struct ispconfig *p)
     soap_args_init(&args);
     soap_put_string(&args, p->user);
     soap_put_string(&args, p->password);
-    what.timeout_ms = p->timeout_ms;
     p->session = ISP_LOGGING_IN;
     p->login_at_ms = clock_mono_ms();
     isp_begin(p);
@@ -292,7 +279,6 @@ static void call_start(struct isp_call *c)
         return;
     }
     memcpy(c->sid, p->sid, sizeof c->sid);
-    what.timeout_ms = p->timeout_ms;
     what.repeatable = !c->is_write;
     if (post(p, &what, on_answer, c, &e) != 0)
         call_fail(c, &e);
@@ -353,7 +339,8 @@ void isp_logout(struct ispconfig *p, loop_cb *cb, void *arg)
     l->arg = arg;
     soap_args_init(&args);
     what.repeatable = true;
-    what.timeout_ms = p->timeout_ms < LOGOUT_MS ? p->timeout_ms : LOGOUT_MS;
+    what.timeout_ms =
+        p->endpoint.timeout_ms < LOGOUT_MS ? p->endpoint.timeout_ms : LOGOUT_MS;
     if (p->sid[0] == '\0' || post(p, &what, on_logout, l, &e) != 0)
         (void)loop_timer_start(p->loop, 0, logout_done, l);
     soap_args_fini(&args);

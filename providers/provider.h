@@ -130,6 +130,27 @@ struct provider_written {
     uint32_t serial; /* the zone's serial after it */
 };
 
+/* What `check` found out: what fails, or will fail, with the line to change;
+ * and what was looked at and is in order, so that nobody wonders. */
+enum provider_finding_level {
+    PROVIDER_OK,      /* looked at, in order */
+    PROVIDER_WARNING, /* works now; will not always, or not as expected */
+    PROVIDER_ERROR,   /* fails, or will when it is needed */
+};
+struct provider_finding {
+    enum provider_finding_level level;
+    const char *option; /* of the provider's section that it is about: its
+                           line is told; NULL: the section, or the zone */
+    const char *text;   /* what is so, one line: "the login failed: …" */
+    const char *remedy; /* the line to change, or what to do: "timeout = 60",
+                           "chmod 600 /etc/x"; NULL: nothing, or not known */
+};
+struct provider_checked {
+    const struct provider_finding *findings; /* borrowed */
+    size_t n;
+};
+
+typedef void provider_check_cb(void *arg, const struct provider_checked *r);
 typedef void provider_apply_cb(void *arg, const struct provider_apply *r);
 typedef void provider_written_cb(void *arg, const struct provider_written *r);
 typedef void provider_records_cb(void *arg, const struct provider_records *r);
@@ -158,6 +179,12 @@ struct provider_env {
                  const struct err *e);
     bool (*stopped)(void *arg, const char *provider, uint32_t print,
                     struct err *e);
+    /* What a provider must put back when it makes a record anew that it took
+     * out: kept across runs. May be NULL. key: of the record; text: copied.
+     * kept returns it, borrowed until the next call, or NULL. */
+    void (*keep)(void *arg, const char *provider, const char *key,
+                 const char *text);
+    const char *(*kept)(void *arg, const char *provider, const char *key);
     void *arg;
 };
 
@@ -190,6 +217,15 @@ struct provider_ops {
                        provider_written_cb *cb, void *arg);
     /* The key that signs zone transfers; borrowed. NULL where it has none. */
     const struct tsig_key *(*transfer_key)(const struct provider *p);
+    /* For `doctor`: what would fail, before it does: credentials, scopes and
+     * permissions, how the serial moves, limits of rate and size, the clock.
+     * Changes nothing, at the provider and on disk, sessions aside.
+     * zone: canonical; NULL: what concerns the account as a whole, asked once
+     * before the zones. All that was found comes in one answer, made with
+     * findings.h; n 0: nothing to say. NULL where a type has nothing special:
+     * doctor then sees itself whether it opens, lists and reads. */
+    void (*check)(struct provider *p, const char *zone, provider_check_cb *cb,
+                  void *arg);
 };
 
 /* First member of every instance. */
@@ -200,6 +236,10 @@ struct provider {
 extern const struct provider_ops provider_zonefile;
 extern const struct provider_ops provider_ispconfig;
 extern const struct provider_ops provider_rfc2136;
+extern const struct provider_ops provider_powerdns;
+extern const struct provider_ops provider_dnsimple;
+extern const struct provider_ops provider_cloudflare;
+extern const struct provider_ops provider_route53;
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];
@@ -208,6 +248,9 @@ const struct provider_ops *provider_find(const char *type);
 /* What config_load wants to know of them; ends with type NULL. */
 #define PROVIDER_SCHEMAS 32
 void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS]);
+
+/* The key that signs transfers of its zones; borrowed; NULL: none. */
+const struct tsig_key *provider_transfer_key(const struct provider *p);
 
 /* A TXT record at a _failover name that is another tool's: its text begins,
  * after blanks and a byte order mark, with none of [ { ".

@@ -12,28 +12,37 @@
 #define WAIT_MAX_MS 3600000
 
 static const struct config_field fields[] = {
-    {"file", CONFIG_STR, true, false, "/etc/bind/db.{zone}",
-     "The zone's master file, an absolute path; {zone} is the zone's name "
-     "without final dot. It must be a zone without dynamic updates."},
+    {"file", CONFIG_STR, true, false, NULL,
+     "The zone's master file, an absolute path as /etc/bind/db.{zone}; {zone} "
+     "is the zone's name without final dot. It must be a zone without dynamic "
+     "updates.",
+     "ZONEFILE_FILE"},
     {"check", CONFIG_STR, false, true, NULL,
      "Command that checks an edited file before it takes the old one's place, "
      "with {zone} and {file} (the edited file), run in the zone file's "
-     "directory: \"named-checkzone -q {zone} {file}\". Recommended."},
+     "directory: \"named-checkzone -q {zone} {file}\", \"nsd-checkzone {zone} "
+     "{file}\", \"kzonecheck -o {zone} {file}\". When it fails nothing is "
+     "changed. Recommended.",
+     "ZONEFILE_CHECK"},
     {"reload", CONFIG_STR, false, true, NULL,
      "Command that makes the server read the file, with {zone} and {file}: "
-     "\"rndc reload {zone}\". If it fails, or the server does not serve the "
-     "new serial in time, the old file is put back and reload run again. "
-     "Without it the server must watch the file itself: the serial is awaited "
-     "all the same, but the new file stays."},
+     "\"rndc reload {zone}\", \"nsd-control reload {zone}\", \"knotc "
+     "zone-reload {zone}\". If it fails, or the server does not serve the new "
+     "serial in time, the old file is put back and reload run again. Without "
+     "it the server must watch the file itself: the serial is awaited all the "
+     "same, but the new file stays.",
+     "ZONEFILE_RELOAD"},
     {"include-dir", CONFIG_STR, false, false, NULL,
      "Where relative $INCLUDE names start and commands run: the server's "
-     "working directory. Left out: the zone file's directory."},
+     "working directory. Left out: the zone file's directory.",
+     "ZONEFILE_INCLUDE_DIR"},
     {"timeout", CONFIG_STR, false, false, "30s",
-     "Time limit for each command."},
+     "Time limit for each command, from 100ms to 1h.", "ZONEFILE_TIMEOUT"},
     {"serial-timeout", CONFIG_STR, false, false, "10s",
-     "How long to wait until the server serves the new serial; 0: not at "
-     "all."},
-    {NULL, CONFIG_STR, false, false, NULL, NULL},
+     "How long to wait until the server serves the new serial, up to 1h; 0: "
+     "not at all.",
+     "ZONEFILE_SERIAL_TIMEOUT"},
+    {NULL, CONFIG_STR, false, false, NULL, NULL, NULL},
 };
 
 /* ---- options ------------------------------------------------------------ */
@@ -68,6 +77,9 @@ static int take_path(const struct config_provider *cfg, const char *name,
     char *plain;
     int r = 0;
 
+    if (v == NULL && is_template)
+        return err_set(e, ERR_INPUT, "provider %s: %s is missing", cfg->name,
+                       name);
     if (v == NULL)
         return 0;
     plain = is_template ? expand_file(v, "") : mem_strdup(v);
@@ -392,4 +404,5 @@ const struct provider_ops provider_zonefile = {
     .list_records = zonefile_list_records,
     .apply = zonefile_apply,
     .write_spec = zonefile_write_spec,
+    .check = zonefile_look,
 };

@@ -82,6 +82,8 @@ void zonefile_rewrite(struct zonefile *z, const struct zonefile_rewrite *what);
 
 void zonefile_write_spec(struct provider *p, const struct spec_write *spec,
                          provider_written_cb *cb, void *arg);
+void zonefile_look(struct provider *p, const char *zone, provider_check_cb *cb,
+                   void *arg);
 void zonefile_apply(struct provider *p, const struct change_set *set,
                     provider_apply_cb *cb, void *arg);
 

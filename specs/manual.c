@@ -1,40 +1,11 @@
 #include <string.h>
 
 #include "agent/base/buf.h"
+#include "agent/base/mdoc.h"
 #include "specs/check.h"
 #include "specs/tables.h"
 
 #define MANUAL_MAX (1u << 20)
-
-/* Text of a list; a leading dot or quote would be a macro, "-" a hyphen. */
-static void put(struct buf *b, const char *text)
-{
-    if (*text == '.' || *text == '\'')
-        buf_str(b, "\\&");
-    for (; *text != '\0'; text++) {
-        if (*text == '\\')
-            buf_str(b, "\\e");
-        else if (*text == '"')
-            buf_str(b, "\\(dq");
-        else if (strncmp(text, "…", strlen("…")) == 0) {
-            buf_str(b, "...");
-            text += strlen("…") - 1;
-        } else
-            buf_char(b, *text);
-    }
-}
-
-static void sentence(struct buf *b, const char *text)
-{
-    char first = text[0];
-
-    if (first >= 'a' && first <= 'z') {
-        buf_char(b, (char)(first - 'a' + 'A'));
-        text++;
-    }
-    put(b, text);
-    buf_str(b, ".\n");
-}
 
 static void kinds(struct buf *b, const struct spec_member *m)
 {
@@ -65,7 +36,7 @@ static void accepts(struct buf *b, const struct spec_member *m)
     case SPEC_MEMBER_PERCENT:
     case SPEC_MEMBER_CHOICE:
         buf_str(b, "Accepted: ");
-        put(b, spec_member_accepts(m, text, sizeof text));
+        mdoc_text(b, spec_member_accepts(m, text, sizeof text));
         buf_str(b, ".\n");
         break;
     case SPEC_MEMBER_BOOL:
@@ -79,7 +50,7 @@ static void accepts(struct buf *b, const struct spec_member *m)
 static void member(struct buf *b, const struct spec_member *m)
 {
     buf_printf(b, ".It Cm %s\n", m->name);
-    sentence(b, m->help);
+    mdoc_sentence(b, m->help);
     accepts(b, m);
     kinds(b, m);
     if (m->required)
@@ -90,7 +61,7 @@ static void member(struct buf *b, const struct spec_member *m)
         buf_str(b, "Not in the bare spelling.\n");
     if (m->dflt != NULL) {
         buf_str(b, "Default: ");
-        put(b, m->dflt);
+        mdoc_text(b, m->dflt);
         buf_str(b, ".\n");
     }
 }
@@ -103,7 +74,7 @@ char *spec_manual(void)
     for (const struct spec_tables_entry *e = spec_tables; e->name != NULL;
          e++) {
         buf_str(&b, ".Ss Members of ");
-        put(&b, e->table->what);
+        mdoc_text(&b, e->table->what);
         buf_str(&b, "\n.Bl -tag -width Ds\n");
         for (size_t i = 0; i < e->table->n; i++)
             member(&b, &e->table->members[i]);

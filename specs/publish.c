@@ -59,19 +59,7 @@ char *publish_route53(const char *text, size_t len, struct err *e)
     struct buf b;
 
     buf_init(&b, OUT_MAX);
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if (i % CHARSTR_MAX == 0)
-            buf_str(&b, i > 0 ? "\" \"" : "\"");
-        if (c == '"' || c == '\\')
-            buf_char(&b, '\\');
-        if (c < 0x20 || c > 0x7e)
-            buf_printf(&b, "\\%03o", c);
-        else
-            buf_char(&b, (char)c);
-    }
-    buf_str(&b, len > 0 ? "\"" : "\"\"");
+    (void)charstr_add_text_octal(&b, text, len, " ");
     if (b.len > PUBLISH_ROUTE53_VALUE_MAX) {
         (void)err_set(e, ERR_LIMIT,
                       "found %zu characters as a Route 53 value; accepted: at "

@@ -1,6 +1,8 @@
 #include "agent/base/charstr.h"
 
-void charstr_add(struct buf *b, const char *data, size_t len)
+enum base { OCTAL = 8, DECIMAL = 10 };
+
+static void add(struct buf *b, const char *data, size_t len, enum base base)
 {
     buf_char(b, '"');
     for (size_t i = 0; i < len; i++) {
@@ -9,11 +11,16 @@ void charstr_add(struct buf *b, const char *data, size_t len)
         if (c == '"' || c == '\\')
             buf_char(b, '\\');
         if (c < 0x20 || c > 0x7e)
-            buf_printf(b, "\\%03u", c);
+            buf_printf(b, base == OCTAL ? "\\%03o" : "\\%03u", c);
         else
             buf_char(b, (char)c);
     }
     buf_char(b, '"');
+}
+
+void charstr_add(struct buf *b, const char *data, size_t len)
+{
+    add(b, data, len, DECIMAL);
 }
 
 size_t charstr_count(size_t len)
@@ -21,8 +28,8 @@ size_t charstr_count(size_t len)
     return len == 0 ? 1 : (len + CHARSTR_MAX - 1) / CHARSTR_MAX;
 }
 
-size_t charstr_add_text(struct buf *b, const char *text, size_t len,
-                        const char *sep)
+static size_t add_text(struct buf *b, const char *text, size_t len,
+                       const char *sep, enum base base)
 {
     size_t n = charstr_count(len);
 
@@ -31,17 +38,30 @@ size_t charstr_add_text(struct buf *b, const char *text, size_t len,
 
         if (i > 0)
             buf_str(b, sep);
-        charstr_add(b, text + at, i + 1 < n ? CHARSTR_MAX : len - at);
+        add(b, text + at, i + 1 < n ? CHARSTR_MAX : len - at, base);
     }
     return n;
 }
 
-static bool is_digit(char c)
+size_t charstr_add_text(struct buf *b, const char *text, size_t len,
+                        const char *sep)
 {
-    return c >= '0' && c <= '9';
+    return add_text(b, text, len, sep, DECIMAL);
 }
 
-bool charstr_decode(const char *token, size_t len, struct buf *out)
+size_t charstr_add_text_octal(struct buf *b, const char *text, size_t len,
+                              const char *sep)
+{
+    return add_text(b, text, len, sep, OCTAL);
+}
+
+static bool is_digit(char c, enum base base)
+{
+    return c >= '0' && c < '0' + (char)base;
+}
+
+static bool decode(const char *token, size_t len, struct buf *out,
+                   enum base base)
 {
     for (size_t i = 0; i < len; i++) {
         int v;
@@ -52,13 +72,14 @@ bool charstr_decode(const char *token, size_t len, struct buf *out)
         }
         if (++i >= len)
             return false;
-        if (!is_digit(token[i])) {
+        if (!is_digit(token[i], DECIMAL)) {
             buf_char(out, token[i]);
             continue;
         }
-        if (len - i < 3 || !is_digit(token[i + 1]) || !is_digit(token[i + 2]))
+        if (len - i < 3 || !is_digit(token[i], base) ||
+            !is_digit(token[i + 1], base) || !is_digit(token[i + 2], base))
             return false;
-        v = (token[i] - '0') * 100 + (token[i + 1] - '0') * 10 +
+        v = ((token[i] - '0') * (int)base + (token[i + 1] - '0')) * (int)base +
             (token[i + 2] - '0');
         if (v > 255)
             return false;
@@ -66,4 +87,14 @@ bool charstr_decode(const char *token, size_t len, struct buf *out)
         i += 2;
     }
     return true;
+}
+
+bool charstr_decode(const char *token, size_t len, struct buf *out)
+{
+    return decode(token, len, out, DECIMAL);
+}
+
+bool charstr_decode_octal(const char *token, size_t len, struct buf *out)
+{
+    return decode(token, len, out, OCTAL);
 }

@@ -22,10 +22,16 @@ void charstr_add(struct buf *b, const char *data, size_t len);
 size_t charstr_add_text(struct buf *b, const char *text, size_t len,
                         const char *sep);
 
+/* The same with \ooo (octal) in place of \DDD: Route 53's spelling. */
+size_t charstr_add_text_octal(struct buf *b, const char *text, size_t len,
+                              const char *sep);
+
 /* The bytes that a token (without its quotes) stands for, added to out.
  * returns false when it holds no right escape (\DDD above 255, a backslash at
  * the end); out then has what came before */
 bool charstr_decode(const char *token, size_t len, struct buf *out);
+/* The same for \ooo (octal, at most \377). */
+bool charstr_decode_octal(const char *token, size_t len, struct buf *out);
 
 /* How many strings a text of len bytes takes. */
 size_t charstr_count(size_t len);

@@ -273,24 +273,40 @@ static int load(struct config_ctx *ctx, int fd, struct config *cfg)
     return rc;
 }
 
+int config_read_file(struct config_ctx *ctx, struct config *cfg)
+{
+    int fd = config_open(ctx->file, ctx->e), rc;
+
+    if (fd < 0)
+        return -1;
+    rc = load(ctx, fd, cfg);
+    (void)close(fd);
+    return rc;
+}
+
+struct config *config_new(struct config_ctx *ctx, const char *file)
+{
+    struct arena *a = arena_new();
+    struct config *c = arena_alloc(a, sizeof *c);
+
+    ctx->arena = c->arena = a;
+    c->file = ctx->file = arena_strdup(a, file);
+    c->doer = ctx->doer;
+    c->state = STATE_DEFAULT;
+    c->max_targets = TARGETS_DEFAULT;
+    c->min_period_ms = PERIOD_DEFAULT_MS;
+    return c;
+}
+
 int config_load_open(const char *file, int fd, const struct doer *doer,
                      const struct config_schema *schemas, struct config **cfg,
                      struct err *e)
 {
-    struct arena *a = arena_new();
-    struct config *c = arena_alloc(a, sizeof *c);
     struct err own = {0};
-    struct config_ctx ctx = {.arena = a,
-                             .schemas = schemas,
-                             .doer = doer,
-                             .e = e != NULL ? e : &own};
+    struct config_ctx ctx = {
+        .schemas = schemas, .doer = doer, .e = e != NULL ? e : &own};
+    struct config *c = config_new(&ctx, file);
 
-    c->arena = a;
-    c->file = ctx.file = arena_strdup(a, file);
-    c->doer = doer;
-    c->state = STATE_DEFAULT;
-    c->max_targets = TARGETS_DEFAULT;
-    c->min_period_ms = PERIOD_DEFAULT_MS;
     *cfg = NULL;
     if (load(&ctx, fd, c) != 0) {
         config_free(c);

@@ -40,14 +40,17 @@ struct config_schema {
 
 struct config_option {
     const char *name, *value; /* booleans as "yes" or "no" */
+    const char *env;          /* the variable that gave it; NULL: the file */
+    int line;                 /* of the file; 0: not from there */
 };
 
 struct config_provider {
     const char *name; /* its title */
     const char *type;
-    const struct config_option *options; /* as given; defaults not filled in */
+    const struct config_option *options; /* as given, by the file or by the
+                                            environment; no defaults */
     size_t noptions;
-    int line;
+    int line;                /* 0: no section of a file, see config_load_for */
     const struct doer *doer; /* as the configuration's */
 };
 
@@ -125,26 +128,58 @@ void config_take_doer(struct config *cfg, const struct doer *doer);
 MUST_CHECK int config_open(const char *file, struct err *e);
 void config_free(struct config *cfg); /* wipes it; NULL is fine */
 
+/* One zone at one provider, as the command line asks for it. */
+struct config_request {
+    const char *file;     /* whose sections hold as well; NULL: none */
+    const char *provider; /* a section of file, or a type whose options come
+                             from the environment; NULL: as file says */
+    const char *zone;     /* or "*" */
+    const char *servers;  /* as the zone's option, separated by commas; NULL:
+                             not given */
+    bool records; /* whoever asks says himself what is to stand there: it may
+                     be created, and checked in every way; no specs are to be
+                     found */
+};
+/* As config_load, with that zone alone: its section of file where there is
+ * one, else one that takes what is not there from nobody: specs are found as
+ * the zone's default says. A file needs no zone then.
+ * returns 0, or -1 with e set as config_load; places that are not in the file
+ * are "environment" and "command line" */
+MUST_CHECK int config_load_for(const struct config_request *req,
+                               const struct config_schema *schemas,
+                               struct config **cfg, struct err *e);
+
 /* The commands that zone's specs may name.
  * out: *names, *execs — n each, in arena a; returns n */
 size_t config_commands_of(const struct config *cfg, const char *zone,
                           struct arena *a, const char *const **names,
                           const char *const **execs);
 
+/* Puts "provider "NAME" (line N)" in front of e, or that it is the
+ * environment's; returns -1. */
+int config_provider_fail(const struct config_provider *p, struct err *e);
+/* The option as it was given; NULL: it was not. */
+const struct config_option *config_option_find(const struct config_provider *p,
+                                               const char *name);
 /* The option's value, its table default, or NULL. */
 const char *config_option_get(const struct config_provider *p,
                               const struct config_field *fields,
                               const char *name);
+/* The first variable of f.env that is set and not empty; its name as an index
+ * into f.env, of *len bytes. returns its value, or NULL */
+const char *config_env_get(const struct config_field *f, const char **name,
+                           size_t *len);
 /* A secret: the option NAME-file's content (first line; the file may be
  * readable by its group, not by others; a value without slash is a systemd
- * credential: $CREDENTIALS_DIRECTORY/VALUE), else option NAME, else
- * environment env (may be NULL).
+ * credential: $CREDENTIALS_DIRECTORY/VALUE), else option NAME, else what the
+ * environment gives for NAME, by fields.
  * out: *secret — heap; the caller wipes and frees it by config_secret_free
  * returns 0, or -1 with e set (ERR_AUTH unreadable or readable by others,
  * ERR_NOTFOUND none given) */
 MUST_CHECK int config_secret_get(const struct config_provider *p,
-                                 const char *name, const char *env,
-                                 char **secret, struct err *e);
+                                 const struct config_field *fields,
+                                 const char *name, char **secret,
+                                 struct err *e);
 /* The whole content of the file that an option names, at most 4094 bytes; its
  * rules are those of NAME-file above.
  * out: *text — heap; the caller wipes and frees it by config_secret_free

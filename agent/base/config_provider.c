@@ -98,11 +98,11 @@ static int check_foreign(const struct config_ctx *ctx, cfg_t *sec,
     return 0;
 }
 
-static int check_command(const struct config_value *v, struct err *e)
+static int check_command(const char *text, struct err *e)
 {
     char **argv;
 
-    if (proc_split(v->text, command_keys, command_keys,
+    if (proc_split(text, command_keys, command_keys,
                    sizeof command_keys / sizeof command_keys[0], &argv, e) != 0)
         return -1;
     proc_argv_free(argv);
@@ -111,25 +111,25 @@ static int check_command(const struct config_value *v, struct err *e)
 
 /* out: *text — the value, booleans as "yes" or "no" */
 static int check_value(const struct config_ctx *ctx,
-                       const struct config_field *f,
-                       const struct config_value *v, const char **text)
+                       const struct config_field *f, const char *value,
+                       const char **text)
 {
     int64_t number;
     bool flag;
 
-    *text = v->text;
+    *text = value;
     if (f->is_command)
-        return check_command(v, ctx->e);
+        return check_command(value, ctx->e);
     switch (f->kind) {
     case CONFIG_INT:
-        return config_parse_int(v->text, 0, INT_LIMIT, &number, ctx->e);
+        return config_parse_int(value, 0, INT_LIMIT, &number, ctx->e);
     case CONFIG_BOOL:
-        if (config_parse_bool(v->text, &flag, ctx->e) != 0)
+        if (config_parse_bool(value, &flag, ctx->e) != 0)
             return -1;
         *text = flag ? "yes" : "no";
         return 0;
     case CONFIG_STR:
-        if (v->text[0] == '\0')
+        if (value[0] == '\0')
             return err_set(ctx->e, ERR_INPUT, "is empty");
         return 0;
     }
@@ -156,6 +156,30 @@ static int check_secret(const struct config_ctx *ctx, cfg_t *sec,
     return 0;
 }
 
+/* How much of the help says what the option is. */
+static int what_len(const char *help)
+{
+    size_t n = 0;
+
+    while (help[n] != '\0' && help[n] != ';' &&
+           (help[n] != '.' || (help[n + 1] != ' ' && help[n + 1] != '\0')))
+        n++;
+    return (int)n;
+}
+
+static int missing(const struct config_ctx *ctx, cfg_t *sec,
+                   const struct config_schema *s, const struct config_field *f,
+                   const struct config_provider *p)
+{
+    const char *help = f->help != NULL ? f->help : f->name;
+
+    return config_fail(ctx, sec, p->line, ERR_INPUT,
+                       "%s is missing, which type %s needs (%.*s)%s%s", f->name,
+                       s->type, what_len(help), help,
+                       f->env != NULL ? "; the environment may give it: " : "",
+                       f->env != NULL ? f->env : "");
+}
+
 static int read_field(const struct config_ctx *ctx, cfg_t *sec,
                       const struct config_schema *s,
                       const struct config_field *f, struct config_provider *p,
@@ -164,21 +188,80 @@ static int read_field(const struct config_ctx *ctx, cfg_t *sec,
     const struct config_value *v = config_at(sec, f->name, 0);
     const char *text;
 
-    if (v == NULL && f->required)
-        return config_fail(ctx, sec, p->line, ERR_INPUT,
-                           "%s is missing, which type %s needs (%s)", f->name,
-                           s->type, f->help != NULL ? f->help : f->name);
     if (v == NULL)
         return 0;
-    if (check_value(ctx, f, v, &text) != 0)
+    if (check_value(ctx, f, v->text, &text) != 0)
         return config_fail_value(ctx, sec, f->name, v->line);
     if (check_secret(ctx, sec, s, f, v->line) != 0)
         return -1;
     o->name = arena_strdup(ctx->arena, f->name);
     o->value = arena_strdup(ctx->arena, text);
+    o->line = v->line;
     p->noptions++;
     return 0;
 }
+
+/* --- the environment ----------------------------------------------------- */
+
+const char *config_env_get(const struct config_field *f, const char **name,
+                           size_t *len)
+{
+    for (const char *at = f->env; at != NULL && *at != '\0'; at += *len) {
+        char *key;
+        const char *value;
+
+        at += strspn(at, " ");
+        *name = at;
+        *len = strcspn(at, " ");
+        key = mem_strndup(at, *len);
+        value = getenv(key);
+        free(key);
+        if (value != NULL && value[0] != '\0')
+            return value;
+    }
+    return NULL;
+}
+
+/* One of NAME and NAME-file is enough: the other is not looked for. */
+static bool has_twin(const struct config_provider *p, const char *name)
+{
+    for (size_t i = 0; i < p->noptions; i++)
+        if (is_file_of(name, p->options[i].name) ||
+            is_file_of(p->options[i].name, name))
+            return true;
+    return false;
+}
+
+/* After the file's options, so that these rule. */
+static int read_env(const struct config_ctx *ctx, cfg_t *sec,
+                    const struct config_schema *s, const struct config_field *f,
+                    struct config_provider *p, struct config_option *o)
+{
+    const char *name = NULL, *value, *text;
+    size_t len = 0;
+
+    if (config_option_find(p, f->name) != NULL)
+        return 0;
+    value = has_twin(p, f->name) ? NULL : config_env_get(f, &name, &len);
+    if (value == NULL && f->required)
+        return missing(ctx, sec, s, f, p);
+    if (value == NULL)
+        return 0;
+    if (check_value(ctx, f, value, &text) != 0) {
+        char *from = mem_printf("the environment's %.*s", (int)len, name);
+
+        (void)config_fail_value(ctx, sec, from, p->line);
+        free(from);
+        return -1;
+    }
+    o->name = arena_strdup(ctx->arena, f->name);
+    o->value = arena_strdup(ctx->arena, text);
+    o->env = arena_strndup(ctx->arena, name, len);
+    p->noptions++;
+    return 0;
+}
+
+/* --- the section --------------------------------------------------------- */
 
 static int check_title(const struct config_ctx *ctx, cfg_t *sec)
 {
@@ -195,7 +278,7 @@ static int check_title(const struct config_ctx *ctx, cfg_t *sec)
                        t, TITLE_MAX);
 }
 
-static int read_provider(const struct config_ctx *ctx, cfg_t *sec,
+int config_read_provider(const struct config_ctx *ctx, cfg_t *sec,
                          struct config_provider *p)
 {
     const struct config_schema *s = find_schema(ctx, sec);
@@ -220,6 +303,9 @@ static int read_provider(const struct config_ctx *ctx, cfg_t *sec,
         if (read_field(ctx, sec, s, &s->fields[i], p, &options[p->noptions]) !=
             0)
             return -1;
+    for (size_t i = 0; i < n; i++)
+        if (read_env(ctx, sec, s, &s->fields[i], p, &options[p->noptions]) != 0)
+            return -1;
     return 0;
 }
 
@@ -233,21 +319,37 @@ int config_read_providers(const struct config_ctx *ctx, cfg_t *root,
     for (size_t i = 0; i < n; i++) {
         /* Counted before it is read: config_free wipes its options. */
         cfg->nproviders = i + 1;
-        if (read_provider(ctx, config_sec_at(root, "provider", i), &list[i]) !=
-            0)
+        if (config_read_provider(ctx, config_sec_at(root, "provider", i),
+                                 &list[i]) != 0)
             return -1;
     }
     return 0;
+}
+
+int config_provider_fail(const struct config_provider *p, struct err *e)
+{
+    if (p->line == 0)
+        return err_wrap(e, "provider \"%s\" (environment)", p->name);
+    return err_wrap(e, "provider \"%s\" (line %d)", p->name, p->line);
+}
+
+const struct config_option *config_option_find(const struct config_provider *p,
+                                               const char *name)
+{
+    for (size_t i = 0; i < p->noptions; i++)
+        if (strcmp(p->options[i].name, name) == 0)
+            return &p->options[i];
+    return NULL;
 }
 
 const char *config_option_get(const struct config_provider *p,
                               const struct config_field *fields,
                               const char *name)
 {
+    const struct config_option *o = config_option_find(p, name);
     const struct config_field *f = find_field(fields, name);
 
-    for (size_t i = 0; i < p->noptions; i++)
-        if (strcmp(p->options[i].name, name) == 0)
-            return p->options[i].value;
+    if (o != NULL)
+        return o->value;
     return f != NULL ? f->dflt : NULL;
 }

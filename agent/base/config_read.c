@@ -14,7 +14,7 @@ static void put_place(const struct config_ctx *ctx, cfg_t *sec, int line,
 {
     buf_init(b, 2 * ERR_MSG_SIZE);
     buf_str(b, ctx->file);
-    if (line > 0)
+    if (line > 0 && !ctx->no_lines)
         buf_printf(b, ":%d", line);
     if (sec != NULL) {
         buf_printf(b, ": %s", cfg_name(sec));

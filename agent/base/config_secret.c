@@ -12,10 +12,9 @@
 
 static const char *given(const struct config_provider *p, const char *name)
 {
-    for (size_t i = 0; i < p->noptions; i++)
-        if (strcmp(p->options[i].name, name) == 0)
-            return p->options[i].value;
-    return NULL;
+    const struct config_option *o = config_option_find(p, name);
+
+    return o != NULL ? o->value : NULL;
 }
 
 /* out: *path — heap */
@@ -201,11 +200,22 @@ int config_file_get(const struct config_provider *p, const char *option,
     return err_wrap(e, "provider %s: %s", p->name, option);
 }
 
-int config_secret_get(const struct config_provider *p, const char *name,
-                      const char *env, char **secret, struct err *e)
+static const struct config_field *field_of(const struct config_field *fields,
+                                           const char *name)
 {
+    while (fields->name != NULL && strcmp(fields->name, name) != 0)
+        fields++;
+    return fields;
+}
+
+int config_secret_get(const struct config_provider *p,
+                      const struct config_field *fields, const char *name,
+                      char **secret, struct err *e)
+{
+    const struct config_field *f = field_of(fields, name);
     char *option = mem_printf("%s-file", name);
-    const char *file = given(p, option), *value = given(p, name);
+    const char *file = given(p, option), *value = given(p, name), *env;
+    size_t len;
 
     *secret = NULL;
     if (file != NULL) {
@@ -217,16 +227,17 @@ int config_secret_get(const struct config_provider *p, const char *name,
         return rc;
     }
     free(option);
-    if (value == NULL && env != NULL)
-        value = getenv(env);
+    if (value == NULL)
+        value = config_env_get(f, &env, &len);
     if (value != NULL && value[0] != '\0') {
         *secret = mem_strdup(value);
         return 0;
     }
-    return err_set(
-        e, ERR_NOTFOUND, "provider %s: no %s; accepted: %s-file, %s%s%s",
-        p->name, name, name, name, env != NULL ? ", or the environment's " : "",
-        env != NULL ? env : "");
+    return err_set(e, ERR_NOTFOUND,
+                   "provider %s: no %s; accepted: %s-file, %s%s%s", p->name,
+                   name, name, name,
+                   f->env != NULL ? ", or the environment's " : "",
+                   f->env != NULL ? f->env : "");
 }
 
 int config_secret_file_get(const struct config_provider *p, const char *option,

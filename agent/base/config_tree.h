@@ -31,6 +31,8 @@ struct config_ctx {
     const struct doer *doer;
     struct err *e;
     bool others_read; /* the file is readable or writable by others */
+    bool no_zones;    /* it needs no section zone */
+    bool no_lines;    /* it is no file: messages name no lines */
 };
 
 /* Parses text (NUL-terminated, already scanned).
@@ -77,6 +79,15 @@ MUST_CHECK int config_read_addrs(const struct config_ctx *ctx, cfg_t *sec,
 MUST_CHECK int config_parse_bool(const char *text, bool *out, struct err *e);
 MUST_CHECK int config_parse_int(const char *text, int64_t min, int64_t max,
                                 int64_t *out, struct err *e);
+
+/* An empty configuration with the defaults; sets ctx->file and ctx->arena. */
+struct config *config_new(struct config_ctx *ctx, const char *file);
+/* Reads ctx->file into cfg. returns 0, or -1 with ctx->e set */
+MUST_CHECK int config_read_file(struct config_ctx *ctx, struct config *cfg);
+/* One provider's section. p: in an array of cfg, counted before, so that
+ * config_free wipes its options */
+MUST_CHECK int config_read_provider(const struct config_ctx *ctx, cfg_t *sec,
+                                    struct config_provider *p);
 
 /* The sections' own readers; each fills its part of cfg.
  * returns 0, or -1 with ctx->e set */

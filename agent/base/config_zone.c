@@ -188,7 +188,7 @@ int config_read_zones(const struct config_ctx *ctx, cfg_t *root,
     size_t n = config_sec_count(root, "zone");
     struct config_zone *list = arena_array(ctx->arena, n, sizeof *list);
 
-    if (n == 0)
+    if (n == 0 && !ctx->no_zones)
         return config_fail(ctx, NULL, 0, ERR_INPUT,
                            "no zone is configured; accepted: at least one "
                            "section zone \"NAME\" { provider = … }");

@@ -190,8 +190,10 @@ static void call_free(struct call *c)
         (void)curl_multi_remove_handle(c->h->multi, c->easy);
         curl_easy_cleanup(c->easy);
     }
-    curl_slist_free_all(c->headers);
     /* Bodies and headers carry passwords and session ids. */
+    for (struct curl_slist *l = c->headers; l != NULL; l = l->next)
+        explicit_bzero(l->data, strlen(l->data));
+    curl_slist_free_all(c->headers);
     if (c->body != NULL)
         explicit_bzero(c->body, c->body_len);
     free(c->body);
@@ -263,11 +265,28 @@ static void describe(struct call *c, struct err *e)
                       c->detail);
 }
 
+const char *http_header(const struct http_response *r, const char *name)
+{
+    struct curl_header *h;
+    size_t last;
+
+    if (r->easy == NULL ||
+        curl_easy_header(r->easy, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+        return NULL;
+    last = h->amount - 1;
+    if (last > 0 && curl_easy_header(r->easy, name, last, CURLH_HEADER, -1,
+                                     &h) != CURLHE_OK)
+        return NULL;
+    return h->value;
+}
+
 static void read_status(struct call *c, struct http_response *r)
 {
     curl_off_t after = 0;
+    const char *date;
     char *s = NULL;
 
+    r->easy = c->easy;
     (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
     (void)curl_easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
     if (curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
@@ -277,6 +296,9 @@ static void read_status(struct call *c, struct http_response *r)
         curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
         after > 0)
         r->retry_after_s = after;
+    date = http_header(r, "Date");
+    if (date != NULL)
+        r->date_s = curl_getdate(date, NULL);
     r->body = buf_get(&c->answer);
     r->body_len = c->answer.len;
 }
@@ -285,7 +307,7 @@ static void deliver(void *arg)
 {
     struct call *c = arg;
     struct http_response r = {
-        .content_type = "", .body = "", .retry_after_s = -1};
+        .content_type = "", .body = "", .retry_after_s = -1, .date_s = -1};
     char *ip = NULL;
 
     c->deliver = NULL;

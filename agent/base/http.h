@@ -43,6 +43,7 @@ struct http_response {
     size_t body_len;
     const char *location;  /* of 3xx: where to, absolute; NULL: none */
     int64_t retry_after_s; /* of 429 and 503, delta or date; -1: none */
+    int64_t date_s;        /* the Date header, seconds since 1970; -1: none */
     int ip_family;         /* of the connection: 4, 6; 0: none */
     char pin_seen[64];     /* the server key's pin where TLS got so far, as
                               pin_sha256 wants it; "" otherwise */
@@ -51,8 +52,13 @@ struct http_response {
                               ERR_UNKNOWN: sent, no whole answer;
                               ERR_INPUT: certificate or pin refused (the text
                               prints the pin to paste); ERR_LIMIT: too big */
+    void *easy;            /* for http_header, nobody else's business */
 };
 typedef void http_cb(void *arg, const struct http_response *r);
+/* The value of a header of the answer (the last of that name; letter case does
+ * not count), NULL when there is none; borrowed during cb. r may be made by
+ * hand, with easy NULL. source: curl_easy_header(3) */
+const char *http_header(const struct http_response *r, const char *name);
 
 struct http *http_new(struct loop *l) __attribute__((returns_nonnull));
 /* Open calls are dropped without cb. Not from inside a cb. */

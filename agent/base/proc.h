@@ -35,6 +35,9 @@ MUST_CHECK int proc_split(const char *command, const char *const *keys,
                           const char *const *values, size_t nvars, char ***argv,
                           struct err *e);
 void proc_argv_free(char **argv);
+/* Whether program is there and may be run by us: as a path, or in PATH.
+ * returns 0, or -1 with e set (ERR_LOCAL). source: execvp(3) */
+MUST_CHECK int proc_find(const char *program, struct err *e);
 
 /* Starts argv[0] (PATH is searched) in directory dir (NULL: as is), feeds
  * it input (NULL: /dev/null) and calls cb once, always later, and before

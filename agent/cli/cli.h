@@ -2,6 +2,7 @@
 #define AGENT_CLI_CLI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "agent/base/config.h"
@@ -20,6 +21,12 @@ enum cli_exit {
 
 #define CLI_CONFIG_DEFAULT "/etc/dnsfailover.conf"
 
+/* A record to keep, as `once` takes it; NULL: not given. */
+struct cli_record {
+    const char *record, *targets, *check, *backup, *all_down, *ttl, *timeout;
+};
+#define CLI_RECORDS 64
+
 /* What the options said; each command says which it takes. */
 struct cli_options {
     const char *config; /* -c */
@@ -33,15 +40,20 @@ struct cli_options {
     bool write;     /* --write */
     bool dry_run;   /* --dry-run */
     bool deadline_given;
-    int64_t deadline_ms; /* --deadline */
-    int64_t limit;       /* -n */
-    int64_t for_ms;      /* --for; 0: not given */
-    int64_t wait_ms;     /* --wait */
-    int64_t cron_ms;     /* --cron; 0: not given */
-    const char *name;    /* --name */
-    const char *zone;    /* --zone */
-    const char *dc;      /* --dc */
-    const char *format;  /* --format */
+    int64_t deadline_ms;  /* --deadline */
+    int64_t limit;        /* -n */
+    int64_t for_ms;       /* --for; 0: not given */
+    int64_t wait_ms;      /* --wait */
+    int64_t cron_ms;      /* --cron; 0: not given */
+    const char *name;     /* --name */
+    const char *zone;     /* --zone */
+    const char *dc;       /* --dc */
+    const char *format;   /* --format */
+    const char *provider; /* --provider */
+    const char *servers;  /* --servers */
+    /* [0]: what stands before the first --record, for all of them */
+    struct cli_record records[CLI_RECORDS + 1];
+    size_t nrecords; /* --record */
 };
 
 /* args: what is left after options, NULL-terminated */
@@ -60,7 +72,7 @@ extern const struct cli_command cli_once, cli_run, cli_plan, cli_lint,
     cli_publish, cli_status, cli_history;
 extern const struct cli_command cli_explain, cli_maintenance, cli_freeze,
     cli_thaw, cli_readmit;
-extern const struct cli_command cli_simulate;
+extern const struct cli_command cli_simulate, cli_providers, cli_doctor;
 
 /* Reads the configuration; on failure says so and returns NULL. */
 struct config *cli_config(const struct cli_options *o);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "agent/base/core.h"
 #include "agent/base/duration.h"
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
@@ -14,10 +14,10 @@
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cli_once,        &cli_run,    &cli_plan,    &cli_lint,
-    &cli_publish,     &cli_status, &cli_history, &cli_explain,
-    &cli_maintenance, &cli_freeze, &cli_thaw,    &cli_readmit,
-    &cli_simulate,    NULL};
+    &cli_once,        &cli_run,       &cli_plan,    &cli_lint,
+    &cli_publish,     &cli_status,    &cli_history, &cli_explain,
+    &cli_maintenance, &cli_freeze,    &cli_thaw,    &cli_readmit,
+    &cli_simulate,    &cli_providers, &cli_doctor,  NULL};
 
 /* One row an option: letter (as in cli_command.takes), long name, argument,
  * help. Letters above 'Z' in upper case have no short form. */
@@ -40,6 +40,15 @@ static const struct {
     {'F', "format", "FORMAT", "bind, ispconfig, route53, raw or bare"},
     {'W', "write", NULL, "write it through the zone's provider"},
     {'R', "dry-run", NULL, "with --write: say what would change, no more"},
+    {'P', "provider", "NAME", "a provider section, or a type (environment)"},
+    {'Q', "servers", "LIST", "the zone's authoritative servers"},
+    {'O', "record", "NAME", "keep this record, by what follows"},
+    {'X', "targets", "LIST", "its addresses, separated by commas"},
+    {'G', "check", "CHECK", "what must pass (default http:80/, status 200)"},
+    {'B', "backup", "LIST", "published when all targets are dead"},
+    {'U', "all-down", "WHAT", "none (default), keep or all, without a backup"},
+    {'I', "ttl", "SECONDS", "of records that are written (default 600)"},
+    {'M', "timeout", "TIME", "of a check (default 10s)"},
     {'A', "dc", "NAME", "the data centre that the agent stands in"},
     {'h', "help", NULL, "this text"},
     {'V', "version", NULL, "the version"},
@@ -224,6 +233,46 @@ static int take_time(const char *option, const char *arg, int64_t least_ms,
     return 0;
 }
 
+/* What says how a record is kept belongs to the last --record. */
+static int take_record(struct cli_options *o, char letter, const char *arg)
+{
+    struct cli_record *r = &o->records[o->nrecords];
+
+    switch (letter) {
+    case 'O':
+        if (o->nrecords == CLI_RECORDS)
+            return cli_fail(-1, "--record: at most %d times", CLI_RECORDS);
+        o->records[++o->nrecords].record = arg;
+        return 0;
+    case 'X':
+        r->targets = arg;
+        return 0;
+    case 'G':
+        r->check = arg;
+        return 0;
+    case 'B':
+        r->backup = arg;
+        return 0;
+    case 'U':
+        r->all_down = arg;
+        return 0;
+    case 'I':
+        r->ttl = arg;
+        return 0;
+    case 'M':
+        r->timeout = arg;
+        return 0;
+    case 'P':
+        o->provider = arg;
+        return 0;
+    case 'Q':
+        o->servers = arg;
+        return 0;
+    default:
+        return cli_fail(-1, "unknown option");
+    }
+}
+
 static int take_option(struct cli_options *o, char letter, const char *arg)
 {
     switch (letter) {
@@ -282,7 +331,7 @@ static int take_option(struct cli_options *o, char letter, const char *arg)
                             arg);
         return 0;
     default:
-        return cli_fail(-1, "unknown option");
+        return take_record(o, letter, arg);
     }
 }
 
@@ -345,14 +394,6 @@ static int run_command(int argc, char **argv, const struct cli_command *c,
     return rc;
 }
 
-/* Keeps secrets out of core dumps. */
-static void no_core(void)
-{
-    struct rlimit none = {0, 0};
-
-    (void)setrlimit(RLIMIT_CORE, &none);
-}
-
 int main(int argc, char **argv)
 {
     struct cli_options o = {.config = CLI_CONFIG_DEFAULT,
@@ -363,7 +404,7 @@ int main(int argc, char **argv)
     const char *name;
     int rc, at;
 
-    no_core();
+    core_forbid();
     if (parse(argc, argv, "dnsfailover", "cvhV", true, &o) != 0)
         return CLI_USAGE;
     at = optind;

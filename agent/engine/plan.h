@@ -76,6 +76,7 @@ struct plan_set {
     bool foreign;     /* CNAME: a value that is not in the spec is published */
     bool frozen;      /* the operator wants no writes */
     bool observed;    /* the provider's records were read */
+    bool masked;      /* DNS answers with something else: see struct rrset */
     struct plan_value *values; /* chain order; the fallback, then dropped
                                   ones, after the records */
     size_t nvalues;

@@ -37,7 +37,19 @@ struct round_event {
 };
 typedef void round_sink(void *arg, const struct round_event *ev);
 
+/* A spec that the caller brings. Its author looks at the outcome: its checks
+ * count as if they had been up before, and maxChange does not hold it. */
+struct round_given {
+    const char *owner; /* canonical; in the only zone of the configuration */
+    const char *text;  /* valid */
+};
+
 struct round_options {
+    /* These are the specs, and DNS is not looked at for others; what is
+     * remembered of other owners is forgotten. A zone without authoritative
+     * servers is changed all the same, where its provider can do without. */
+    const struct round_given *given;
+    size_t ngiven;
     bool plan_only;      /* change nothing, save nothing */
     bool detail;         /* ROUND_DETAIL events are wanted */
     int64_t deadline_ms; /* for the whole round, from its start */

@@ -278,12 +278,24 @@ static void ask_ns(struct round_zone *z)
     }
 }
 
-/* Of a provider that has one: transfers are signed then. */
-static const struct tsig_key *transfer_key(const struct round_zone *z)
+static void take_given(struct round_zone *z)
 {
-    if (z->provider->ops->transfer_key == NULL)
-        return NULL;
-    return z->provider->ops->transfer_key(z->provider);
+    struct arena *a = z->round->arena;
+
+    for (size_t i = 0; i < z->round->o->ngiven; i++) {
+        const struct round_given *g = &z->round->o->given[i];
+        struct round_owner *o = round_owner_get(z, g->owner);
+        struct spec_string *s = arena_alloc(a, sizeof *s);
+
+        s->data = g->text;
+        s->len = strlen(g->text);
+        o->txts = arena_alloc(a, sizeof *o->txts);
+        o->txts->strings = s;
+        o->txts->nstrings = o->ntxts = 1;
+        o->listed = o->sent = o->asked = true;
+        o->outcome = RESOLVER_FOUND;
+    }
+    z->listed = true;
 }
 
 static void discover_zone(struct round_zone *z)
@@ -293,6 +305,10 @@ static void discover_zone(struct round_zone *z)
     if (z->cfg->nservers > 0)
         ask_ns(z);
     z->apex = round_owner_get(z, z->name);
+    if (r->o->ngiven > 0) {
+        take_given(z);
+        return;
+    }
     list_remembered(z);
     for (size_t i = 0; i < z->cfg->nnames; i++)
         list_owner(z, z->cfg->names[i]);
@@ -301,7 +317,7 @@ static void discover_zone(struct round_zone *z)
     } else if (z->cfg->discover == DISCOVER_AXFR) {
         round_begin(r);
         resolver_axfr_owners(r->resolver, z->servers, z->nservers, z->name,
-                             transfer_key(z), on_axfr, z);
+                             provider_transfer_key(z->provider), on_axfr, z);
     } else if (z->provider->ops->list_specs == NULL) {
         round_problem(r, z->name, "discover",
                       "%s provider %s cannot list specs; set discover = axfr "
@@ -352,7 +368,7 @@ void round_discover_rest(struct round *r)
     for (size_t i = 0; i < r->nzones; i++) {
         struct round_zone *z = r->zones[i];
 
-        if (z->failed)
+        if (z->failed || r->o->ngiven > 0)
             continue;
         list_apex_names(z);
         ask_all(z);

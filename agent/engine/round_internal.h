@@ -48,6 +48,7 @@ struct round_zone {
     size_t nservers;
     const char **ns_names;
     size_t nns_names;
+    bool asked;  /* for its servers; there are none */
     bool failed; /* cannot be worked on in this round */
     bool listed; /* discovery worked: owners is the whole list */
     struct round_owner **owners; /* by name; none once the world stands */

@@ -35,6 +35,7 @@ static void take_set(struct round_zone *z, size_t s,
         rrset_find(list, ps->name, round_rr_type(ps->type));
 
     ps->observed = true;
+    ps->masked = have != NULL && have->masked;
     ps->foreign = ps->type == SPEC_CNAME && has_foreign(ps, have);
     for (size_t k = 0; k < ps->nvalues; k++) {
         struct plan_value *v = &ps->values[k];
@@ -150,6 +151,9 @@ void round_report_set(struct round_zone *z, size_t set)
     char key[NAME_SIZE + 16];
 
     detail_set(z, ps);
+    if (z->round->o->ngiven > 0 && ps->decision.tier >= 5)
+        round_note(z->round, z->name, "all dead: %s %s: %s", ps->name, type,
+                   plan_reason(ps));
     for (size_t k = 0; k < ps->nvalues; k++)
         problem_of_value(z, ps, &ps->values[k]);
     if (ps->hold == PLAN_VIEW || ps->hold == PLAN_FOREIGN ||

@@ -146,13 +146,18 @@ static int64_t written_ms(const struct plan_set *ps)
     return t;
 }
 
+static void wait_no_more(struct plan_set *ps)
+{
+    for (size_t k = 0; k < ps->nvalues; k++)
+        ps->values[k].memory->pending = false;
+}
+
 static void on_visible(struct round_zone *z, struct plan_set *ps)
 {
     int64_t after_ms = state_now_ms() - written_ms(ps);
     char text[96];
 
-    for (size_t k = 0; k < ps->nvalues; k++)
-        ps->values[k].memory->pending = false;
+    wait_no_more(ps);
     (void)snprintf(text, sizeof text,
                    "shown by %zu of %zu authoritative servers after "
                    "%" PRId64 ".%" PRId64 " s",
@@ -199,7 +204,9 @@ static void conclude(struct round_zone *z, size_t s, const struct look *looks)
 
     for (size_t i = 0; i < z->nservers; i++)
         all = all && looks[i].seen;
-    if (all)
+    if (z->nservers == 0)
+        wait_no_more(ps); /* nobody can be asked */
+    else if (all)
         on_visible(z, ps);
     else
         on_invisible(z, ps, looks);
@@ -216,7 +223,9 @@ struct round_looks *round_look(struct round_zone *z, int64_t patience_ms)
 
     looks->of = arena_array(a, z->world->plan.nsets, sizeof *looks->of);
     for (size_t s = 0; s < z->world->plan.nsets; s++)
-        if (is_pending(&z->world->plan.sets[s]))
+        if (z->world->plan.sets[s].masked)
+            wait_no_more(&z->world->plan.sets[s]); /* DNS never shows it */
+        else if (is_pending(&z->world->plan.sets[s]))
             looks->of[s] = start_looks(z, s, patience_ms);
     return looks;
 }

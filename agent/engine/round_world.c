@@ -52,6 +52,8 @@ static void build_zone(struct round_zone *z)
         r->state, r->checks, &r->limits, r->cfg->dc, state_now_ms(), &ev);
     if (apex != NULL && apex->max_change_pct >= 0)
         z->world->plan.max_change_pct = apex->max_change_pct;
+    if (r->o->ngiven > 0)
+        z->world->plan.max_change_pct = 100;
 }
 
 /* A spec names only commands of its own zone; what they run is the agent's. */

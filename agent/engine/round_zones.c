@@ -46,6 +46,21 @@ static bool is_stopped(void *arg, const char *provider, uint32_t print,
     return true;
 }
 
+static void on_keep(void *arg, const char *provider, const char *key,
+                    const char *text)
+{
+    struct round *r = arg;
+
+    state_kept_set(r->state, provider, key, text);
+}
+
+static const char *find_kept(void *arg, const char *provider, const char *key)
+{
+    struct round *r = arg;
+
+    return state_kept_find(r->state, provider, key);
+}
+
 void round_open_providers(struct round *r)
 {
     struct provider_env env = {.loop = r->loop,
@@ -53,6 +68,8 @@ void round_open_providers(struct round *r)
                                .served_serial = round_served_serial,
                                .stop = on_stop,
                                .stopped = is_stopped,
+                               .keep = on_keep,
+                               .kept = find_kept,
                                .arg = r};
 
     r->providers =
@@ -187,6 +204,19 @@ static void list_zones(struct round *r, const struct config_zone *cfg)
 
 /* --- servers ------------------------------------------------------------- */
 
+/* The caller's specs need no answer of DNS, unless the provider waits for a
+ * served serial. */
+static void no_servers(struct round_zone *z, const struct err *e)
+{
+    if (z->round->o->ngiven > 0 && !z->provider->ops->caps.needs_reload)
+        round_detail(z->round, z->name,
+                     "%s authoritative servers: %s; nobody is asked whether "
+                     "DNS shows the changes",
+                     z->name, e->msg);
+    else
+        round_fail_zone(z, "authoritative servers", e);
+}
+
 static void on_servers(void *arg, const struct resolver_zone *found)
 {
     struct round_zone *z = arg;
@@ -195,7 +225,8 @@ static void on_servers(void *arg, const struct resolver_zone *found)
     if (found->err.code != ERR_NONE) {
         /* Servers from the configuration do not need the NS set. */
         if (z->nservers == 0)
-            round_fail_zone(z, "authoritative servers", &found->err);
+            no_servers(z, &found->err);
+        z->asked = true;
         goto out;
     }
     if (z->nservers == 0) {
@@ -252,10 +283,10 @@ void round_check_servers(struct round *r)
         struct round_zone *z = r->zones[i];
         struct err late;
 
-        if (z->failed || z->nservers > 0)
+        if (z->failed || z->nservers > 0 || z->asked)
             continue;
         (void)err_set(&late, ERR_RETRY, "no answer in time");
-        round_fail_zone(z, "authoritative servers", &late);
+        no_servers(z, &late);
     }
 }
 

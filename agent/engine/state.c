@@ -61,6 +61,7 @@ ROW_FN(judge, judges)
 HASH_ROW_FN(zone, zones)
 HASH_ROW_FN(override, overrides)
 HASH_ROW_FN(stop, stops)
+HASH_ROW_FN(kept, kepts)
 HASH_ROW_FN(problem, problems)
 
 size_t state_nvalues(const struct state *s)
@@ -194,6 +195,28 @@ struct state_stop *state_stop_get(struct state *s, const char *provider)
     return state_stop_row(s, provider);
 }
 
+void state_kept_set(struct state *s, const char *provider, const char *key,
+                    const char *text)
+{
+    char *whole = mem_printf("%s|%s", provider, key);
+    struct state_kept *row = state_kept_row(s, whole);
+
+    state_text(&row->text, text);
+    row->wall_ms = clock_wall_ms();
+    free(whole);
+}
+
+const char *state_kept_find(struct state *s, const char *provider,
+                            const char *key)
+{
+    char *whole = mem_printf("%s|%s", provider, key);
+    struct state_kept *row = NULL;
+
+    HASH_FIND_STR(s->kepts, whole, row);
+    free(whole);
+    return row != NULL ? row->text : NULL;
+}
+
 bool state_problem(struct state *s, const char *key, bool minor,
                    const char *text)
 {
@@ -315,6 +338,7 @@ void state_clear(struct state *s)
     CLEAR(zone, zones, (void)0);
     CLEAR(override, overrides, free(row->user));
     CLEAR(stop, stops, free(row->text));
+    CLEAR(kept, kepts, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);
 }

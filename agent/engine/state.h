@@ -95,6 +95,13 @@ struct state_stop {
     char *text;       /* what the provider said */
     UT_hash_handle hh;
 };
+/* What a provider needs to make a record anew as it was. */
+struct state_kept {
+    char *key; /* "provider|" and the provider's own key */
+    char *text;
+    int64_t wall_ms; /* of its last keeping; it goes as old history does */
+    UT_hash_handle hh;
+};
 struct state_problem {
     char *key; /* what it is about */
     char *text;
@@ -153,6 +160,11 @@ bool state_override_clear(struct state *s, const char *kind, const char *zone,
                           const char *what, int64_t now_ms);
 struct state_zone *state_zone_get(struct state *s, const char *zone);
 struct state_stop *state_stop_get(struct state *s, const char *provider);
+void state_kept_set(struct state *s, const char *provider, const char *key,
+                    const char *text);
+/* NULL: none. Borrowed. */
+const char *state_kept_find(struct state *s, const char *provider,
+                            const char *key);
 /* A problem stands in this run, with this text. returns true when that is
  * news: it was not there before, or said something else. */
 bool state_problem(struct state *s, const char *key, bool minor,
@@ -172,6 +184,7 @@ struct state_judge *state_judge_find(struct state *s, const char *key);
 struct state_set *state_set_find(struct state *s, const char *zone,
                                  const char *name, const char *type);
 struct state_stop *state_stops(struct state *s);
+struct state_kept *state_kepts(struct state *s);
 struct state_problem *state_problems(struct state *s);
 
 /* Everything of a zone that this run could not look at stays as it is. */

@@ -30,6 +30,7 @@ struct state {
     struct state_zone *zones;
     struct state_override *overrides;
     struct state_stop *stops;
+    struct state_kept *kepts;
     struct state_problem *problems;
     struct state_event_row *events;
     size_t nevents, events_cap;
@@ -77,6 +78,7 @@ struct state_judge *state_judge_row(struct state *s, const char *key);
 struct state_override *state_override_row(struct state *s, const char *key);
 struct state_zone *state_zone_row(struct state *s, const char *key);
 struct state_stop *state_stop_row(struct state *s, const char *key);
+struct state_kept *state_kept_row(struct state *s, const char *key);
 struct state_problem *state_problem_row(struct state *s, const char *key);
 void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */

@@ -33,6 +33,8 @@ const char state_schema[] =
     " until_ms INT, since_wall_ms INT, user TEXT);"
     "CREATE TABLE IF NOT EXISTS stops(key TEXT PRIMARY KEY, until_ms INT, "
     " print INT, text TEXT);"
+    "CREATE TABLE IF NOT EXISTS kepts(key TEXT PRIMARY KEY, text TEXT, "
+    " wall_ms INT);"
     "CREATE TABLE IF NOT EXISTS problems(key TEXT PRIMARY KEY, text TEXT, "
     " since_wall_ms INT);"
     "CREATE TABLE IF NOT EXISTS history(id INTEGER PRIMARY KEY, wall_ms INT, "
@@ -213,6 +215,14 @@ static void load_stop(struct state *s, sqlite3_stmt *q)
     r->text = column_text(q, 3);
 }
 
+static void load_kept(struct state *s, sqlite3_stmt *q)
+{
+    struct state_kept *r = state_kept_row(s, column_key(q));
+
+    r->text = column_text(q, 1);
+    r->wall_ms = sqlite3_column_int64(q, 2);
+}
+
 static void load_problem(struct state *s, sqlite3_stmt *q)
 {
     struct state_problem *r = state_problem_row(s, column_key(q));
@@ -313,6 +323,7 @@ int state_load(struct state *s, struct err *e)
         {"SELECT key,until_ms,since_wall_ms,user FROM overrides",
          load_override},
         {"SELECT key,until_ms,print,text FROM stops", load_stop},
+        {"SELECT key,text,wall_ms FROM kepts", load_kept},
         {"SELECT key,text,since_wall_ms FROM problems", load_problem},
     };
 

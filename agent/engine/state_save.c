@@ -228,6 +228,22 @@ static int save_stops(struct state *s, struct writer *w)
     return 0;
 }
 
+static int save_kepts(struct state *s, struct writer *w)
+{
+    int64_t oldest_ms = clock_wall_ms() - HISTORY_KEPT_MS;
+
+    for (struct state_kept *r = s->kepts; r != NULL; r = r->hh.next) {
+        if (r->wall_ms < oldest_ms)
+            continue;
+        put_text(w, r->key);
+        put_text(w, r->text);
+        put_int(w, r->wall_ms);
+        if (step(w) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int save_problems(struct state *s, struct writer *w)
 {
     for (struct state_problem *r = s->problems; r != NULL; r = r->hh.next) {
@@ -302,6 +318,7 @@ static int save_all(struct state *s)
         {"DELETE FROM overrides", "INSERT INTO overrides VALUES(?,?,?,?)",
          save_overrides},
         {"DELETE FROM stops", "INSERT INTO stops VALUES(?,?,?,?)", save_stops},
+        {"DELETE FROM kepts", "INSERT INTO kepts VALUES(?,?,?)", save_kepts},
         {"DELETE FROM problems", "INSERT INTO problems VALUES(?,?,?)",
          save_problems},
         {"DELETE FROM meta", "INSERT INTO meta VALUES(?,?)", save_meta},

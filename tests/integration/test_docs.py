@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import pathlib
 import re
 import shlex
@@ -92,7 +93,7 @@ def parse(agent, directory, text):
 
 def test_configurations(root, agent, tmp_path):
     readme, manual, example, every = configurations(root)
-    assert len(readme) == 3 and len(manual) == 3
+    assert len(readme) == 4 and len(manual) == 4
     assert "provider panel" in example and "provider panel" in every
     for i, text in enumerate(readme + manual + [example, every]):
         directory = tmp_path / str(i)
@@ -128,13 +129,13 @@ def test_options(root, agent, tmp_path):
         knows = accepted(agent, tmp_path, f"{section} {title} {{ no = 1 }}")
         has = documented(text, f".Sh {section.upper()}", end)
         assert has == knows - later, section
-    for kind, end in (("zonefile", ".Ss ispconfig"),
-                      ("ispconfig", ".Ss rfc2136"), ("rfc2136", ".Sh ZONE")):
-        wrong = {"zonefile": "url"}.get(kind, "file")
-        knows = accepted(agent, tmp_path,
-                         f"provider a {{ type = {kind} {wrong} = x }}")
-        has = documented(text, f".Ss {kind}", end)
-        assert has == knows - {"type"}, kind
+    types = [json.loads(x) for x in
+             agent("providers", "--json").stdout.splitlines()]
+    for one in types:
+        part = re.search(rf"^\.Ss {one['type']}\n(.*?)^\.S[sh] ", text,
+                         re.M | re.S).group(1)
+        has = re.findall(r"^\.It Cm (\S+)", part, re.M)
+        assert has == [o["name"] for o in one["options"]], one["type"]
     kinds = accepted(agent, tmp_path, "provider a { type = no }")
     assert kinds == set(re.findall(r"^\.Ss (\S+)", text, re.M))
     sections = accepted(agent, tmp_path, "no { }")
@@ -210,7 +211,7 @@ def test_commands_and_options(root, agent):
     names = re.findall(r"^  ([a-z]+) ", listed, re.M)
     assert names == ["once", "run", "plan", "lint", "publish", "status",
                      "history", "explain", "maintenance", "freeze", "thaw", "readmit",
-                     "simulate"]
+                     "simulate", "providers", "doctor"]
     for name in names:
         assert f"\n.It Cm {name}\n" in text
         entry = re.search(rf"^\.Cm {name}\n(.*?)(?=^\.Nm|\Z)", synopsis,

@@ -1,41 +1,14 @@
 """The JSON Schema against an independent validator (npm ajv)."""
 
-import os
-import shutil
 import subprocess
 
 import pytest
 
+import npm
+
 
 def modules(root):
-    """The folder with ajv: of DNSFAILOVER_AJV, else installed by npm ci into
-    build/schema. Skips when there is none to be had."""
-    given = os.environ.get("DNSFAILOVER_AJV")
-    if given:
-        return given
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("node or npm is not installed: ajv cannot run")
-    version = subprocess.run(["node", "--version"], capture_output=True,
-                             text=True, timeout=30, check=False).stdout
-    if int(version.strip().lstrip("v").split(".")[0] or 0) < 16:
-        pytest.skip(f"node {version.strip()} is too old for ajv")
-    place = root / "build" / "schema"
-    if (place / "node_modules" / "ajv" / "package.json").exists():
-        return place / "node_modules"
-    place.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(root / "tests" / "schema" / name, place / name)
-    try:
-        got = subprocess.run(
-            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=place, capture_output=True, text=True, timeout=120,
-            check=False, stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired:
-        pytest.skip("npm ci did not end within 120 s: no registry here")
-    if got.returncode != 0:
-        lines = got.stderr.strip().splitlines() or ["no reason given"]
-        pytest.skip(f"npm cannot install ajv: {lines[0]}")
-    return place / "node_modules"
+    return npm.modules(root, "schema", "ajv", 16, "DNSFAILOVER_AJV")
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/describe.h"
 #include "specs/advise.h"
 #include "specs/tables.h"
 
-/* What the program's tables say of the language: the manual's lists of
- * members and advice, the JSON Schema. For contrib/lint/generated.sh. */
+/* What the program's tables say: of the language, the manual's lists of
+ * members and advice, the JSON Schema; of the providers, the manual's lists of
+ * options. For contrib/lint/generated.sh. */
 
 static int put(char *text)
 {
@@ -32,9 +34,20 @@ static int advice(void)
     return fflush(stdout) != 0;
 }
 
+static int types(void)
+{
+    for (size_t i = 0; providers[i] != NULL; i++)
+        (void)puts(providers[i]->type);
+    return fflush(stdout) != 0;
+}
+
 int main(int argc, char **argv)
 {
+    static const char prefix[] = "provider-";
     const char *what = argc == 2 ? argv[1] : "";
+    bool is_type = strncmp(what, prefix, sizeof prefix - 1) == 0;
+    const struct provider_ops *ops =
+        is_type ? provider_find(what + sizeof prefix - 1) : NULL;
 
     if (strcmp(what, "members") == 0)
         return put(spec_manual());
@@ -42,6 +55,11 @@ int main(int argc, char **argv)
         return put(spec_schema());
     if (strcmp(what, "advice") == 0)
         return advice();
-    (void)fputs("usage: manual members|advice|schema\n", stderr);
+    if (strcmp(what, "types") == 0)
+        return types();
+    if (ops != NULL)
+        return put(describe_manual(ops));
+    (void)fputs("usage: manual members|advice|schema|types|provider-TYPE\n",
+                stderr);
     return 2;
 }

@@ -25,7 +25,14 @@
 
 #define DEADLINE_MS 120000
 
+/* What the provider asks to be kept, as long as the tool runs. */
+struct kept {
+    char *key, *text;
+    struct kept *next;
+};
+
 struct tool {
+    struct kept *kept;
     struct loop *loop;
     struct http *http;
     struct provider *p;
@@ -352,11 +359,51 @@ static void no_serial(void *arg, const char *zone, provider_serial_cb *cb,
     cb(cb_arg, &s);
 }
 
+static const char *find_kept(void *arg, const char *provider, const char *key)
+{
+    const struct tool *t = arg;
+    const struct kept *k = t->kept;
+
+    (void)provider;
+    while (k != NULL && strcmp(k->key, key) != 0)
+        k = k->next;
+    return k != NULL ? k->text : NULL;
+}
+
+static void keep(void *arg, const char *provider, const char *key,
+                 const char *text)
+{
+    struct tool *t = arg;
+    struct kept *k = mem_alloc(sizeof *k);
+
+    (void)provider;
+    k->key = mem_strdup(key);
+    k->text = mem_strdup(text);
+    k->next = t->kept;
+    t->kept = k;
+}
+
+static void forget_kept(struct tool *t)
+{
+    while (t->kept != NULL) {
+        struct kept *k = t->kept;
+
+        t->kept = k->next;
+        free(k->key);
+        free(k->text);
+        free(k);
+    }
+}
+
 static int open_provider(struct tool *t, const struct config_provider *cfg)
 {
     const struct provider_ops *ops = provider_find(cfg->type);
-    struct provider_env env = {
-        .loop = t->loop, .http = t->http, .served_serial = no_serial};
+    struct provider_env env = {.loop = t->loop,
+                               .http = t->http,
+                               .served_serial = no_serial,
+                               .keep = keep,
+                               .kept = find_kept,
+                               .arg = t};
     struct err e;
 
     if (ops == NULL) {
@@ -389,6 +436,7 @@ static int run(struct tool *t, const struct config_provider *cfg, char **argv,
         t->p->ops->close(t->p, on_closed, t);
         wait_done(t);
     }
+    forget_kept(t);
     http_free(t->http);
     loop_free(t->loop);
     return t->failed ? 1 : 0;
@@ -420,12 +468,12 @@ static int run_options(struct tool *t, char **argv, int argc)
 static int run_config(struct tool *t, const char *file, const char *name,
                       char **argv, int argc)
 {
-    struct config_schema schemas[8] = {{0}};
+    struct config_schema schemas[32] = {{0}};
     struct config *cfg;
     struct err e;
     int rc = 2;
 
-    for (size_t i = 0; providers[i] != NULL && i < 7; i++) {
+    for (size_t i = 0; providers[i] != NULL && i < 31; i++) {
         schemas[i].type = providers[i]->type;
         schemas[i].fields = providers[i]->fields;
     }

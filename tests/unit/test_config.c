@@ -369,8 +369,8 @@ static void test_password_mode(void **state)
     }
     assert_int_equal(chmod("p.conf", 0400), 0);
     c = load_good("p.conf");
-    assert_int_equal(config_secret_get(&c->providers[0], "password", "NO_ENV",
-                                       &secret, NULL),
+    assert_int_equal(config_secret_get(&c->providers[0], ispconfig_fields,
+                                       "password", &secret, NULL),
                      0);
     assert_string_equal(secret, "pass word");
     config_secret_free(secret);
@@ -384,8 +384,10 @@ static int get_secret(const char *option, const char *value, const char *env,
 {
     const struct config_option o = {option, value};
     const struct config_provider p = {"panel", "ispconfig", &o, 1, 1};
+    const struct config_field fields[] = {
+        {.name = "password", .env = env}, {.name = "password-file"}, {0}};
 
-    return config_secret_get(&p, "password", env, secret, e);
+    return config_secret_get(&p, fields, "password", secret, e);
 }
 
 static void expect_secret(const char *option, const char *value,

@@ -19,7 +19,7 @@ struct got {
     long status;
     char type[64], body[256], location[256], pin[64];
     size_t len;
-    int64_t retry_after_s;
+    int64_t retry_after_s, date_s;
     int family;
     struct err err;
 };
@@ -38,6 +38,7 @@ static void on_answer(void *arg, const struct http_response *r)
     (void)snprintf(g->pin, sizeof g->pin, "%s", r->pin_seen);
     g->len = r->body_len;
     g->retry_after_s = r->retry_after_s;
+    g->date_s = r->date_s;
     g->family = r->ip_family;
     g->err = r->err;
 }
@@ -87,7 +88,10 @@ static char *answer_any(struct http_server *s, const char *request)
         return http_server_reply("302 Found",
                                  "Location: http://192.0.2.1/x\r\n", "");
     if (strstr(request, " /busy ") != NULL)
-        return http_server_reply("503 Busy", "Retry-After: 7\r\n", "");
+        return http_server_reply("503 Busy",
+                                 "Retry-After: 7\r\nDate: "
+                                 "Sun, 30 Aug 2015 12:36:00 GMT\r\n",
+                                 "");
     if (strstr(request, " /gone ") != NULL)
         return NULL;
     if (strstr(request, " /cut ") != NULL)
@@ -120,12 +124,14 @@ static void test_answers(void **state)
     assert_string_equal(g.type, "text/x");
     assert_int_equal(g.family, 4);
     assert_int_equal(g.retry_after_s, -1);
+    assert_int_equal(g.date_s, -1);
     assert_int_equal(g.err.code, ERR_NONE);
     assert_string_equal(send_to(&w, &mine, "/").body, "mine");
     assert_int_equal(send_to(&w, &get, "/teapot").status, 418);
     g = send_to(&w, &get, "/busy");
     assert_int_equal(g.status, 503);
     assert_int_equal(g.retry_after_s, 7);
+    assert_int_equal(g.date_s, 1440938160);
     g = send_to(&w, &get, "/moved"); /* not followed */
     assert_int_equal(g.status, 302);
     assert_string_equal(g.location, "http://192.0.2.1/x");

@@ -332,6 +332,26 @@ static void escapes_are_read(void **state)
     }
 }
 
+static void octal_escapes_are_read(void **state)
+{
+    static const char *const bad[] = {"\\05", "\\400", "\\058", "\\8", "a\\"};
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 100);
+    assert_true(charstr_decode_octal("a\\\"\\052\\\\\\377\\000x", 18, &b));
+    assert_int_equal(b.len, 7);
+    assert_memory_equal(b.data, "a\"*\\\xff\0x", 7);
+    buf_reset(&b);
+    assert_int_equal(charstr_add_text_octal(&b, "\"\\\xc3*", 4, " "), 1);
+    assert_string_equal(buf_get(&b), "\"\\\"\\\\\\303*\"");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        buf_reset(&b);
+        assert_false(charstr_decode_octal(bad[i], strlen(bad[i]), &b));
+    }
+    buf_fini(&b);
+}
+
 /* --- specs ---------------------------------------------------------------- */
 
 static struct spec *spec_of(const char *text)
@@ -517,6 +537,7 @@ int main(void)
         cmocka_unit_test(ispconfig_gives_the_text_back),
         cmocka_unit_test(ispconfig_wants_utf8),
         cmocka_unit_test(escapes_are_read),
+        cmocka_unit_test(octal_escapes_are_read),
         cmocka_unit_test(each_format_means_the_same),
         cmocka_unit_test(ispconfig_chooses_the_spelling),
         cmocka_unit_test(bare_refuses_by_name),

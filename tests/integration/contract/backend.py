@@ -104,6 +104,8 @@ class Backend:
     paged = 0
     # What 1,000 changes may cost: accepted writes, None: one each at most.
     writes_for_1000 = None
+    one_cname = False    # a CNAME set holds one, switched off or not
+    inner_star = True    # takes a "*" that is not a name's first label
     stores_case = False  # it keeps a name's letters as they were given
     txt_long = 2000      # bytes of a long spec; as much as the server takes
 

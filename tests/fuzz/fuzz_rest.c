@@ -1,0 +1,123 @@
+/* Answers of the REST providers. The first byte says whose: p PowerDNS's
+ * zone, s its search, d DNSimple, c Cloudflare; the rest is the body. What is
+ * read as a record can be written, and is read back as the same. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/rest.h"
+
+#define ZONE "example.org."
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct mode {
+    char letter;
+    const struct rest_style *style;
+    bool search;
+} modes[] = {
+    {'p', &powerdns_style, false},
+    {'s', &powerdns_style, true},
+    {'d', &dnsimple_style, false},
+    {'c', &cloudflare_style, false},
+};
+
+static void must(bool so)
+{
+    if (!so)
+        abort();
+}
+
+static void read_items(const struct mode *m, const cJSON *root,
+                       const struct rest_wanted *wanted,
+                       struct rest_records *out)
+{
+    const struct rest_members *members =
+        m->search ? &m->style->specs_m : &m->style->m;
+    const char *path =
+        m->search ? m->style->paths.specs_items : m->style->paths.items;
+    const cJSON *list = rest_json_at(root, path);
+    struct err e;
+
+    if (!cJSON_IsArray(list))
+        return;
+    for (const cJSON *i = list->child; i != NULL; i = i->next)
+        if (rest_record_read(m->style, members, i, ZONE, wanted, out, &e) != 0)
+            return;
+}
+
+/* A record as it would be made anew, read again. */
+static void write_and_read(const struct mode *m, struct arena *a,
+                           const struct rest_record *r)
+{
+    const char *const names[] = {r->name};
+    const struct rest_wanted wanted = {
+        .names = names, .n = 1, .txt = r->type == RR_TXT};
+    struct rest_item it = {.act = REST_ADD,
+                           .data = r->data,
+                           .len = r->len,
+                           .ttl_s = 60,
+                           .ttl_given = true,
+                           .enabled = true,
+                           .kept = r->kept};
+    struct rest_set set = {.type = r->type, .ttl_s = 60, .items = &it, .n = 1};
+    struct rest_written one = {.item = m->style->by_set ? NULL : &it};
+    struct rest_records again = {.a = a};
+    struct rest_zone z = {.name = ZONE};
+    struct rest p = {.style = m->style};
+    struct err e = {0};
+    cJSON *root;
+    char *body;
+
+    memcpy(set.name, r->name, sizeof set.name);
+    body = rest_write_body(&p, &z, &set, &one, 1, false);
+    root = rest_json_parse(body, strlen(body), &e);
+    must(root != NULL);
+    if (m->style->m.id != NULL)
+        (void)cJSON_AddStringToObject(root, m->style->m.id, "1");
+    must(rest_record_read(m->style, &m->style->m, root, ZONE, &wanted, &again,
+                          &e) == 0);
+    must(again.n == 1 && again.v[0].len == r->len &&
+         memcmp(again.v[0].data, r->data, r->len) == 0);
+    cJSON_Delete(root);
+    free(body);
+}
+
+static void look(const struct mode *m, const char *text, size_t len)
+{
+    static const char *const names[] = {"*." ZONE, ZONE, "www." ZONE};
+    static const struct rest_wanted wants[] = {{.names = names, .n = 3},
+                                               {.specs = true}};
+    struct arena *a = arena_new();
+    struct err e;
+    char said[200];
+    cJSON *root = rest_json_parse(text, len, &e);
+
+    rest_answer_text(root, text, said, sizeof said);
+    for (size_t w = 0; root != NULL && w < 2; w++) {
+        struct rest_records got = {.a = a};
+
+        read_items(m, root, &wants[w], &got);
+        for (size_t i = 0; i < got.n && i < 50; i++)
+            write_and_read(m, a, &got.v[i]);
+    }
+    cJSON_Delete(root);
+    arena_free(a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text;
+
+    if (size == 0)
+        return 0;
+    text = mem_alloc(size);
+    memcpy(text, data + 1, size - 1);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (modes[i].letter == (char)data[0])
+            look(&modes[i], text, size - 1);
+    free(text);
+    return 0;
+}
+
+#include "tests/fuzz/fuzz_main.h"

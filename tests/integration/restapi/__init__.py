@@ -1,0 +1,1 @@
+"""Doubles of the REST APIs, with the rules that their documents give."""
