@@ -23,5 +23,5 @@ if ! unshare -n true 2>/dev/null; then
     exec "$PYTHON" tests/bench/targets.py \
         --skip 'no network namespaces here' "$@"
 fi
-make -s -C tests/bench OUT="$BUILD/bench" sink probe icmp_raw probe_curl
+make -s -C tests/bench OUT="$BUILD/bench" sink probe icmp_raw probe_curl upd_raw
 exec unshare -n "$PYTHON" tests/bench/targets.py "$@"

@@ -24,6 +24,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
 
 import gen_once
 import targets_kinds
+import targets_providers
 from bench_help import (BARE, BUILD, DECIDE, ENGINE, PORT, PROGRAM, SINK, Skip, environment,
                         measure, need, note, path)
 
@@ -369,6 +370,7 @@ TARGETS = {
     "tcp-false-dead": (tcp_false_dead, 0, 0),
     "idle-10k-cpu": (idle_10k_cpu, 3.5, 2),
     **targets_kinds.TARGETS,
+    **targets_providers.TARGETS,
 }
 
 
