@@ -75,8 +75,7 @@ static void add_err(struct tool *t, cJSON *to, const struct err *e)
 static void finish(struct tool *t)
 {
     if (t->out != NULL) {
-        (void)cJSON_AddNumberToObject(t->out, "at",
-                                      (double)t->start_ns / 1e9);
+        (void)cJSON_AddNumberToObject(t->out, "at", (double)t->start_ns / 1e9);
         (void)cJSON_AddNumberToObject(
             t->out, "ms", (double)(clock_mono_ns() - t->start_ns) / 1e6);
     }
