@@ -185,6 +185,17 @@ static enum err_code code_of(const struct route53_call *c,
     return ERR_INPUT;
 }
 
+/* An answer to a wrong signature may repeat what was signed, the session token
+ * with it: the text ends before that. */
+static const char *until_secret(struct arena *a, const char *text,
+                                const char *secret)
+{
+    const char *at =
+        secret != NULL && secret[0] != '\0' ? strstr(text, secret) : NULL;
+
+    return at != NULL ? arena_strndup(a, text, (size_t)(at - text)) : text;
+}
+
 /* Fills r; the text of an error lives in a. */
 static void read_answer(const struct route53_call *c,
                         const struct http_response *h, struct arena *a,
@@ -206,6 +217,8 @@ static void read_answer(const struct route53_call *c,
     if (h->status == 200)
         return;
     (void)route53_read_error(a, h->body, h->body_len, r->code, &text);
+    text = until_secret(a, text, c->p->token);
+    text = until_secret(a, text, c->p->secret);
     if (h->status == 401 || h->status == 403 || is_refused_key(r->code))
         describe_refusal(c, h, text, r);
     else

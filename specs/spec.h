@@ -280,6 +280,9 @@ struct spec_context {
     const char *const *commands; /* that the agent's file allows for the zone;
                                     NULL: not checked */
     size_t ncommands;
+    bool to_run;   /* nobody is told of its checks one by one: equal ones that
+                      are written in place are one, with the pointer of the
+                      first */
     bool keep_doc; /* the spec is going to be printed; an apex spec keeps its
                       document anyway */
 };

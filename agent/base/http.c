@@ -412,11 +412,10 @@ static int set_tls(struct call *c, const struct http_request *req)
     SET(c, CURLOPT_SSL_VERIFYPEER, 1L);
     if (req->ca_pem != NULL && set_ca(c, req->ca_pem) != 0)
         return -1;
-    if (req->ca_pem != NULL || req->ca_file != NULL ||
-        req->pin_sha256 != NULL) {
+    if (req->ca_pem != NULL || req->pin_sha256 != NULL) {
         /* Nobody else is trusted; and reading the system's hundred issuers
          * is most of a handshake's cost. */
-        SET(c, CURLOPT_CAINFO, req->ca_file);
+        SET(c, CURLOPT_CAINFO, NULL);
         SET(c, CURLOPT_CAPATH, NULL);
     }
     SET(c, CURLOPT_SSL_CTX_FUNCTION, on_ssl_ctx);

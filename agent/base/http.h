@@ -23,8 +23,7 @@ struct http_request {
     int64_t timeout_ms;         /* whole call; 0: 30 s */
     int64_t connect_timeout_ms; /* 0: 10 s */
     size_t max_body;            /* of the answer; 0: 16 MiB */
-    const char *ca_file;        /* PEM; NULL: the system's */
-    const char *ca_pem;         /* the same as text, instead; or NULL */
+    const char *ca_pem;         /* whom to trust; NULL: the system's */
     const char *pin_sha256;     /* base64 of the SHA-256 of the server's public
                                    key (as HPKP, RFC 7469 2.4); NULL: none.
                                    With a pin the chain and the name are not

@@ -10,6 +10,7 @@
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
+#include "agent/engine/control.h"
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {
@@ -65,6 +66,18 @@ int cli_fail(int code, const char *fmt, ...)
     va_end(ap);
     (void)fputc('\n', stderr);
     return code;
+}
+
+void cli_ask_to_save(const char *state_path)
+{
+    struct err e;
+
+    if (control_ask(state_path, "{\"save\":true}", &e) != 0 &&
+        e.code != ERR_NOTFOUND)
+        (void)cli_fail(0,
+                       "the running service did not save its state now (%s): "
+                       "this is what it saved last",
+                       e.msg);
 }
 
 int cli_name(const char *arg, char out[NAME_SIZE])

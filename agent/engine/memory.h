@@ -8,7 +8,7 @@
  * manages: what it wrote, what it saw, how often it acted. Plain values,
  * zeroed: nothing known. Times are engine milliseconds (state.h). */
 
-#define MEMORY_EVENTS 8
+#define MEMORY_EVENTS 3 /* what limits look back at */
 
 struct memory_value {
     bool seen;      /* looked at before: no first contact any more */

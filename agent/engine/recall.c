@@ -174,7 +174,7 @@ struct recall *recall_new(const struct config *cfg, struct state *s)
     for (zone = state_zones(s); zone != NULL; zone = zone->hh.next)
         add_zone(r, zone->key);
     sort_zones(r);
-    for (row = state_specs(s); row != NULL; row = row->hh.next)
+    for (row = state_specs(s); row != NULL; row = row->next)
         add_owner(r, row);
     sort_zones(r);
     for (size_t i = 0; i < r->nzones; i++) {

@@ -8,6 +8,33 @@
 /* Third stage: texts become specs. What cannot be read or is not valid
  * changes nothing: the last good spec stays in force. */
 
+struct arena *round_reading(struct round *r)
+{
+    if (r->reading == NULL)
+        r->reading = arena_new();
+    return r->reading;
+}
+
+void round_forget_owners(struct round_zone *z)
+{
+    for (size_t k = 0; k < z->nowners; k++)
+        spec_free(z->owners[k]->spec);
+    free(z->owners);
+    z->owners = NULL;
+    z->nowners = z->owners_cap = 0;
+    z->apex = NULL;
+    z->commands = NULL;
+}
+
+void round_zone_fini(struct round_zone *z)
+{
+    round_forget_owners(z);
+    for (size_t i = 0; i < z->nspecs; i++)
+        spec_free(z->specs[i]);
+    z->nspecs = 0;
+    world_free(z->world);
+}
+
 /* --- judging one owner
  * -------------------------------------------------------------- */
 
@@ -27,11 +54,12 @@ static int parse_kept(struct round_owner *o, const struct spec_txt *txts,
         .min_period_ms = cfg->min_period_ms,
         .max_targets = (size_t)cfg->max_targets,
         .allow_active = z->cfg->allow_active,
+        .to_run = !keep_doc,
         .keep_doc = keep_doc};
     const char *const *execs;
 
     if (z->commands == NULL)
-        z->ncommands = config_commands_of(cfg, z->name, z->round->arena,
+        z->ncommands = config_commands_of(cfg, z->name, z->round->reading,
                                           &z->commands, &execs);
     ctx.commands = z->commands;
     ctx.ncommands = z->ncommands;
@@ -52,7 +80,7 @@ static void use_last_good(struct round_owner *o, const char *why)
     size_t n = 0;
 
     state_text(&o->row->stale, why);
-    txts = txt_parse(r->arena, o->row->texts, &n);
+    txts = txt_parse(r->reading, o->row->texts, &n);
     if (parse(o, txts, n, &o->spec, &e) != 0)
         round_problem(r, o->zone->name, o->name,
                       "%s; and the last good spec is no longer valid: %s", why,
@@ -68,7 +96,7 @@ static void on_gone(struct round_owner *o)
         if (o->listed)
             round_warn(r, o->zone->name, o->name,
                        "_failover.%.*s: %s: nothing is published there yet",
-                       round_plain_len(o->name), o->name, o->err.msg);
+                       round_plain_len(o->name), o->name, o->why);
         return;
     }
     if (o->row->gone_ms == 0) {
@@ -77,7 +105,7 @@ static void on_gone(struct round_owner *o)
         round_warn(r, o->zone->name, o->name,
                    "_failover.%.*s is gone (%s): the last good spec stays in "
                    "force until the next look says so too",
-                   round_plain_len(o->name), o->name, o->err.msg);
+                   round_plain_len(o->name), o->name, o->why);
         return;
     }
     if (state_now_ms() - o->row->gone_ms < r->gone_apart_ms) {
@@ -209,7 +237,7 @@ static void read_owner(struct round_owner *o)
         o->row->used = true;
     if (o->outcome == RESOLVER_FAILED) {
         (void)err_set(&e, ERR_RETRY, "_failover.%.*s lookup failed: %s",
-                      round_plain_len(o->name), o->name, o->err.msg);
+                      round_plain_len(o->name), o->name, o->why);
         /* An apex spec is optional, and no news while there was none. */
         if (o->row != NULL || o->listed || o != o->zone->apex)
             on_bad(o, &e);
@@ -222,7 +250,7 @@ static void read_owner(struct round_owner *o)
     }
     if (o->outcome == RESOLVER_GONE || e.code == ERR_NOTFOUND) {
         if (o->outcome == RESOLVER_FOUND)
-            o->err = e;
+            o->why = arena_strdup(o->zone->round->reading, e.msg);
         on_gone(o);
         return;
     }

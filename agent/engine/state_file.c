@@ -140,7 +140,9 @@ static int check_owner(struct state *s, struct err *e)
 
 static int prepare_db(struct state *s, struct err *e)
 {
-    static const char sql[] = "PRAGMA journal_mode=WAL;"
+    /* No temporary files: a service can write beside the state alone. */
+    static const char sql[] = "PRAGMA temp_store=MEMORY;"
+                              "PRAGMA journal_mode=WAL;"
                               "PRAGMA synchronous=FULL;";
     struct err found = {ERR_NONE, ""};
     int rc;

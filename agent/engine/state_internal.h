@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "agent/base/keytable.h"
 #include "agent/engine/state.h"
 
 /* Shared by state.c (rows), state_file.c (opening, lock, damage),
@@ -21,12 +22,12 @@ struct state {
     bool as_is;                  /* damage is an error, not mended */
     int64_t runs_ms[STATE_RUNS]; /* beginnings of rounds; newest first */
     int64_t shift_ms;            /* from saved times to this boot's */
-    struct state_check *checks;
-    struct state_value *values;
-    struct state_set *sets;
-    struct state_spec *specs;
+    struct state_rows {
+        struct keytable by_key;
+        void *first, *last;
+    } check_rows, value_rows, set_rows, spec_rows, judge_rows;
+    struct keytable notes; /* struct note */
     struct state_zone *zones;
-    struct state_judge *judges;
     struct state_override *overrides;
     struct state_stop *stops;
     struct state_kept *kepts;
@@ -45,6 +46,28 @@ MUST_CHECK int state_load(struct state *s, struct err *e);
 /* The last SQLite error as ours: ERR_INPUT (damaged), ERR_LIMIT (disk full),
  * ERR_LOCAL (anything else); returns -1. */
 int state_sql_error(struct state *s, struct err *e);
+
+/* Takes rows out for which drop is true, with what they hold. */
+#define STATE_SWEEP(s, kind, drop, free_texts)                                 \
+    do {                                                                       \
+        struct state_rows *rows = &(s)->kind##_rows;                           \
+        struct state_##kind *r = rows->first, *next, *last = NULL;             \
+        for (; r != NULL; r = next) {                                          \
+            next = r->next;                                                    \
+            if (!(drop)) {                                                     \
+                last = r;                                                      \
+                continue;                                                      \
+            }                                                                  \
+            if (last != NULL)                                                  \
+                last->next = next;                                             \
+            else                                                               \
+                rows->first = next;                                            \
+            keytable_remove(&rows->by_key, r);                                 \
+            free_texts;                                                        \
+            free(r);                                                           \
+        }                                                                      \
+        rows->last = last;                                                     \
+    } while (0)
 
 /* Rows without marking them as used. */
 struct state_check *state_check_row(struct state *s, const char *key);

@@ -126,7 +126,7 @@ static void load_check(struct state *s, sqlite3_stmt *q)
     r->health.streak = (uint32_t)sqlite3_column_int64(q, 4);
     r->health.since_ms = column_time(s, q, 5);
     r->health.last_ms = column_time(s, q, 6);
-    r->note = column_text(q, 7);
+    state_note(s, &r->note, (const char *)sqlite3_column_text(q, 7));
 }
 
 static void load_value(struct state *s, sqlite3_stmt *q)
@@ -154,7 +154,7 @@ static void load_value(struct state *s, sqlite3_stmt *q)
     r->healthy = column_bool(q, 18);
     r->unknown = column_bool(q, 19);
     r->would = column_bool(q, 20);
-    r->note = column_text(q, 21);
+    state_note(s, &r->note, (const char *)sqlite3_column_text(q, 21));
 }
 
 static void load_set(struct state *s, sqlite3_stmt *q)

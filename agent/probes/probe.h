@@ -200,6 +200,8 @@ void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
 size_t probes_in_flight(const struct probes *p); /* descriptors open now */
 size_t probes_running(const struct probes *p);   /* all that were started */
 size_t probes_waiting(const struct probes *p);   /* waiting for their turn */
+/* Of these, those for which there is room: the loop has not come to them. */
+size_t probes_backlog(const struct probes *p);
 
 /* --- limits: what may be probed at all ----------------------------------- */
 

@@ -268,8 +268,8 @@ def test_throttled(r53):  # noqa: F811
     times = [x["time"] for x in r53.double.log if x["action"] == CHANGE]
     pauses = [b - a for a, b in zip(times, times[1:])]
     assert len(pauses) == 3
-    for pause, most in zip(pauses, (0.5, 1.0, 2.0)):
-        assert most / 2 - 0.01 <= pause < most + 0.5, pauses
+    for pause, least in zip(pauses, (0.25, 0.5, 1.0)):
+        assert pause >= least - 0.01, pauses
     assert len({x["body"] for x in r53.double.log
                 if x["action"] == CHANGE}) == 1  # the same batch
 
@@ -292,7 +292,6 @@ def test_the_budget(r53):  # noqa: F811
     assert got["sets"] == []
     times = [x["time"] for x in r53.double.log]
     assert len(times) == 17
-    assert times[9] - times[0] < 1.0
     assert times[16] - times[0] >= 7 * 0.2 - 0.05
 
 

@@ -12,7 +12,8 @@ import pytest
 import net
 from route53.store import txt_bytes, unescape
 from route53_help import A, B, ORG, WWW, publish, r53, withdraw  # noqa: F401
-from world import build, rows, target, txt  # noqa: F401
+from service import Service
+from world import build, checked, rows, spec, target, txt  # noqa: F401
 
 
 class Scene:
@@ -116,6 +117,20 @@ def test_the_environment_alone(scene, short_dir):
     assert scene.r53.values("www") == [a.addr]
     for secret in (d.secret, d.token):
         assert secret not in got.stdout + got.stderr
+
+
+def test_run(scene):
+    """The service, with its rights given up."""
+    a, b = scene.targets
+    scene.serve({"www": spec(*checked(a, b))})
+    with Service(scene.w) as s:
+        s.until("the first look", lambda: "ListResourceRecordSets" in
+                scene.r53.double.actions())
+        a.close()
+        s.wait(f"{WWW}. A {a.addr} withdrawn")
+        assert scene.r53.values("www") == [b.addr]
+        assert s.stop() == 0
+    assert scene.r53.double.accepted == 1
 
 
 def test_plan_writes_nothing(scene):

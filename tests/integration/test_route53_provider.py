@@ -274,8 +274,12 @@ def test_refused_keys_stop_the_account(r53):  # noqa: F811
     assert [x["err"] for x in got.all] == ["auth"] * 3
     assert "InvalidClientTokenId" in got["text"]
     assert len(r53.double.log) == 1
+    # what was signed comes back in the error: no secret gets out with it
+    r53.double.token = "made//up+token="
     got = r53("zones", env={"AWS_SECRET_ACCESS_KEY": "wrong"})
     assert got["err"] == "auth" and "SignatureDoesNotMatch" in got["text"]
+    assert "x-amz-security-token:" in got["text"]
+    assert got["text"].endswith("x-amz-security-token:")
 
 
 def test_a_missing_permission_is_named(r53):  # noqa: F811
