@@ -238,6 +238,7 @@ static int spawn(struct proc *r, char *const *argv, const char *dir,
 {
     uv_stdio_container_t io[3];
     uv_process_options_t o;
+    char **env = proc_env_new();
     int rc;
 
     memset(io, 0, sizeof io);
@@ -251,9 +252,11 @@ static int spawn(struct proc *r, char *const *argv, const char *dir,
     o.file = argv[0];
     o.args = (char **)(uintptr_t)argv; /* libuv only reads it */
     o.cwd = dir;
+    o.env = env;
     o.flags = UV_PROCESS_DETACHED;
     o.exit_cb = on_exit_status;
     rc = uv_spawn(loop_uv(r->loop), &r->process, &o);
+    free(env);
     r->process.data = r;
     r->handles++;
     return rc;
