@@ -309,8 +309,8 @@ static int read_record(struct spec_reader *r, const struct spec_value *v,
         read_data(r, given[SPEC_ITEM_DATA], type, item) != 0)
         return -1;
     check = given[SPEC_ITEM_CHECK];
-    if (check != NULL && spec_check_read(r, check, &r->own, &item->rec.checks,
-                                         &nchecks) != 0)
+    if (check != NULL &&
+        spec_check_read(r, check, &r->own, &item->rec.checks, &nchecks) != 0)
         return -1;
     item->rec.nchecks = (uint32_t)nchecks;
     if (read_cond(r, given[SPEC_ITEM_IF], &item->rec.when) != 0 ||
