@@ -5,7 +5,6 @@ zone transfer, from a real name server. The engine's own stages
 import contextlib
 import pathlib
 import statistics
-import subprocess
 import tempfile
 
 import gen_once

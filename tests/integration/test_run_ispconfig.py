@@ -9,6 +9,7 @@ import pytest
 from ispconfig.scene import (AGENT, WWW, back, down, machine, out, scene,
                              up)
 from service import FAST, Service, over
+from world import elapsed, until
 
 # pytest finds fixtures by their names here.
 assert machine and scene
@@ -40,10 +41,19 @@ def service(scene):
     assert scene.isp.password not in s.text()
 
 
-def sessions(scene):
-    """(logins, logouts) so far."""
-    methods = scene.isp.methods()
-    return methods.count("login"), methods.count("logout")
+def logged_out(scene):
+    """Each session was ended; the panel may note that a little later."""
+    def same():
+        methods = scene.isp.methods()
+        return methods.count("login") == methods.count("logout") > 0
+
+    until("as many logouts as logins", same)
+
+
+def read(s, scene):
+    """The panel has been read, so that there is a session."""
+    s.until("read", lambda: "dns_a_get" in scene.isp.methods())
+    s.until("its end", over(0.7))
 
 
 def is_off(scene):
@@ -79,8 +89,7 @@ def test_out_and_back(fast):
             "shown by 1 of 1" in x for x in s.out) == 2, 30)
         assert fast.values() == [fast.a.addr, fast.b.addr]
         assert s.err == []
-    logins, logouts = sessions(fast)
-    assert logins == logouts > 0
+    logged_out(fast)
 
 
 def test_a_quiet_panel_is_left_alone(fast):
@@ -130,8 +139,7 @@ def test_a_lost_answer_is_read_back(fast, how):
 def test_a_lost_answer_that_cannot_be_read_back(fast):
     """What is not known is made sure of as soon as the panel answers."""
     with service(fast) as s:
-        s.until("read", lambda: "dns_a_get" in fast.isp.methods())
-        s.until("its end", over(0.7))
+        read(s, fast)
         fast.isp.set_variant("cut", "0", method="dns_a_update", skip=1)
         fast.isp.set_variant("empty500", method="dns_a_get", skip=5)
         fast.a.close()
@@ -157,6 +165,7 @@ def test_a_panel_that_is_away_for_a_while(fast, how):
     pin = f'  pin-sha256 = "{fast.isp.pin}"'
     fast.configure(trust=f'{pin}\n  timeout = 1')
     with service(fast) as s:
+        read(s, fast)
         if how == "empty500":
             fast.isp.set_variant(how)
         else:
@@ -234,6 +243,17 @@ def test_an_end_in_the_middle_of_a_write(fast):
     with service(fast) as s:
         s.until("a while", over(1))
         assert (s.out, s.err) == ([], [])
+
+
+def test_an_end_in_the_middle_of_reading(fast):
+    """What is asked is given up, the session is ended."""
+    fast.isp.set_variant("slow", "4", method="dns_a_get")
+    with service(fast) as s:
+        s.until("the reading", lambda: "dns_a_get" in fast.isp.methods())
+        took, code = elapsed(s.stop)
+        assert code == 0
+        assert took < 3
+    logged_out(fast)
 
 
 def test_a_sudden_end_in_the_middle_of_a_write(fast):

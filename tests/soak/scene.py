@@ -32,13 +32,14 @@ FIXED = ("steady", "dead")  # nothing about them changes
 ZONES = {"example.org": [g for g in GROUPS if g != "edited"],
          "example.net": ["edited"]}
 
-RULES = """
-table ip soak {
- set holes { type ipv4_addr; flags interval; elements = { 127.128.0.0/16 }; }
- chain in { type filter hook input priority 0;
+DEAD = "127.128.0.0/16"
+RULES = f"""
+table ip soak {{
+ set holes {{ type ipv4_addr; flags interval; elements = {{ {DEAD} }}; }}
+ chain in {{ type filter hook input priority 0;
   ip daddr @holes drop
- }
-}
+ }}
+}}
 """
 
 
@@ -126,7 +127,10 @@ class Scene:
         nft(RULES)
         self.chance = random.Random(seed)
         self.down = set()
-        self.plain = net.Listener("0.0.0.0")  # steady, vanish, edited, dead
+        self.plain = net.Listener("0.0.0.0")  # steady, vanish, edited
+        # Nobody listens there, but the port stays ours.
+        self.nobody = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.nobody.bind(("0.0.0.0", 0))
         self.web = Web()
         self.tls = Web(certificate(pathlib.Path(directory)))
         self.echo = Echo(addresses("udp"))
@@ -137,6 +141,7 @@ class Scene:
             port = self.listeners[a].port
         self.checks = {
             "flap": port, "icmp": "icmp",
+            "dead": self.nobody.getsockname()[1],
             "http": {"type": "http", "port": self.web.server_address[1]},
             "https": {"type": "https", "port": self.tls.server_address[1],
                       "verify": False},
@@ -159,6 +164,15 @@ class Scene:
             ill = {"http": self.web.ill, "https": self.tls.ill,
                    "udp": self.echo.mute}[group]
             (ill.discard if alive else ill.add)(address)
+
+    @contextlib.contextmanager
+    def no_waiting(self):
+        """What is dead refuses meanwhile: no probe is out for long."""
+        hole(DEAD, False)
+        try:
+            yield
+        finally:
+            hole(DEAD, True)
 
     def flip(self):
         """One target changes its state."""
