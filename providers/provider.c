@@ -9,6 +9,7 @@ const struct provider_ops *const providers[] = {
     &provider_dnsimple,
     &provider_cloudflare,
     &provider_route53,
+    &provider_hook,
     NULL,
 };
 

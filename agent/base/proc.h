@@ -39,6 +39,16 @@ void proc_argv_free(char **argv);
  * returns 0, or -1 with e set (ERR_LOCAL). source: execvp(3) */
 MUST_CHECK int proc_find(const char *program, struct err *e);
 
+/* What a command gets beside its words. */
+struct proc_setting {
+    const char *dir;  /* NULL: as is */
+    char *const *env; /* "NAME=value", ends with NULL; its PATH is searched;
+                         NULL: ours */
+    const int *stdio; /* two descriptors, its standard input and output, which
+                         are not read or written here; output then is stderr
+                         alone; NULL: input and output as with proc_run */
+};
+
 /* Starts argv[0] (PATH is searched) in directory dir (NULL: as is), feeds
  * it input (NULL: /dev/null) and calls cb once, always later, and before
  * loop_free. After timeout_ms (more than 0) the group gets SIGTERM, a second
@@ -50,6 +60,12 @@ struct proc;
 struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
                       const char *input, size_t input_len, int64_t timeout_ms,
                       proc_cb *cb, void *arg) __attribute__((returns_nonnull));
+/* The same in a setting, which is copied where it is needed later; with stdio
+ * there is no input. */
+struct proc *proc_run_in(struct loop *l, char *const *argv,
+                         const struct proc_setting *s, const char *input,
+                         size_t input_len, int64_t timeout_ms, proc_cb *cb,
+                         void *arg) __attribute__((returns_nonnull));
 /* Ends the whole group at once (SIGKILL) and forgets the call; cb will not
  * come. Only before cb has started. */
 void proc_drop(struct proc *p);
