@@ -83,7 +83,7 @@ struct hook_reply {
     struct err err;    /* ERR_NONE: text is its answer, and it ended with 0;
                           what the answer's own error says; else what became of
                           the command */
-    bool is_refused;   /* err is the answer's own error: nothing was changed */
+    bool is_refused;   /* err is the answer's own: nothing was changed */
     bool is_started;   /* false: it was not run, so nothing was changed */
     const cJSON *root; /* the answer, an object; NULL: none; borrowed */
 };
@@ -97,9 +97,9 @@ void hook_call(struct hook *h, const char *text, hook_reply_cb *cb, void *arg);
  * "records[3].ttl: …". ERR_RETRY: not what was agreed on */
 
 /* One JSON object with "version": 1, and the error it may hold.
- * out: *root — by cJSON_Delete; *refused — e is the answer's own error */
+ * out: *root — by cJSON_Delete; *own — e is the answer's own error */
 MUST_CHECK int hook_answer_parse(const char *text, size_t len, cJSON **root,
-                                 bool *refused, struct err *e);
+                                 bool *own, struct err *e);
 struct hook_serial {
     bool has;
     uint32_t serial;

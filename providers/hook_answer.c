@@ -48,7 +48,7 @@ static int take_code(const cJSON *v, const char *place, enum err_code *code,
 }
 
 /* Its own error, as e; returns -1. */
-static int take_error(const cJSON *v, bool *refused, struct err *e)
+static int take_error(const cJSON *v, bool *own, struct err *e)
 {
     const cJSON *message = member(v, "message");
     enum err_code code;
@@ -58,18 +58,17 @@ static int take_error(const cJSON *v, bool *refused, struct err *e)
                        "error: accepted: an object with a \"message\"");
     if (take_code(member(v, "code"), "error", &code, e) != 0)
         return -1;
-    /* It does not know itself: as if no answer had come. */
-    *refused = code != ERR_UNKNOWN;
+    *own = true;
     return err_set(e, code, "%.800s", message->valuestring);
 }
 
-int hook_answer_parse(const char *text, size_t len, cJSON **root, bool *refused,
+int hook_answer_parse(const char *text, size_t len, cJSON **root, bool *own,
                       struct err *e)
 {
     const cJSON *version, *error;
 
     *root = NULL;
-    *refused = false;
+    *own = false;
     if (len == 0)
         return err_set(e, ERR_RETRY, "its answer is empty");
     *root = rest_json_parse(text, len, e);
@@ -83,7 +82,7 @@ int hook_answer_parse(const char *text, size_t len, cJSON **root, bool *refused,
         (void)err_set(e, ERR_RETRY, "its answer: version: accepted: %d",
                       HOOK_VERSION);
     else if (error != NULL)
-        (void)take_error(error, refused, e);
+        (void)take_error(error, own, e);
     else
         return 0;
     cJSON_Delete(*root);

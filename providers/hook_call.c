@@ -96,7 +96,7 @@ static void on_end(void *arg, const struct proc_result *p)
     cJSON *root = NULL;
     char *text = NULL;
     size_t len = 0;
-    bool refused = false;
+    bool own = false;
 
     r.err = p->err;
     if (p->started && !p->timed_out) {
@@ -104,13 +104,14 @@ static void on_end(void *arg, const struct proc_result *p)
 
         text = take_answer(c->stdio[1], &len, &e);
         if (text != NULL && (len > 0 || p->err.code == ERR_NONE) &&
-            hook_answer_parse(text, len, &root, &refused, &e) == 0 &&
+            hook_answer_parse(text, len, &root, &own, &e) == 0 &&
             p->err.code == ERR_NONE)
             r.root = root;
         if (e.code != ERR_NONE &&
-            (refused || e.code == ERR_LIMIT || p->err.code == ERR_NONE)) {
+            (own || e.code == ERR_LIMIT || p->err.code == ERR_NONE)) {
             r.err = e;
-            r.is_refused = refused;
+            /* unknown: as if no answer had come */
+            r.is_refused = own && e.code != ERR_UNKNOWN;
         }
     }
     if (r.err.code != ERR_NONE)

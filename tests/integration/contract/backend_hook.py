@@ -1,4 +1,4 @@
-"""The hook contrib/hooks/nsupdate.py with BIND; faults by a relay before it."""
+"""The hook contrib/hooks/hook_nsupdate.py with BIND; faults by a relay before it."""
 
 import base64
 import pathlib
@@ -99,7 +99,7 @@ class Hook(Backend):
         """The command line: the relay before the hook."""
         return " ".join(map(str, [
             sys.executable, HERE / "hook_relay.py", self.dir,
-            HOOKS / "nsupdate.py", "--server", self._ns.addr, "--port",
+            HOOKS / "hook_nsupdate.py", "--server", self._ns.addr, "--port",
             self._ns.port, "--key", self._keys[self._key], self.zone]))
 
     def options(self):

@@ -3,7 +3,7 @@
 
     provider "ns" {
         type = hook
-        command = "/usr/local/lib/dnsfailover/nsupdate.py --server 192.0.2.53
+        command = "/usr/local/lib/dnsfailover/hook_nsupdate.py --server 192.0.2.53
             --key /etc/dnsfailover/update.key example.org"
         requests = "list-zones list-specs list-records apply write-spec"
     }
