@@ -140,7 +140,7 @@ const struct provider_ops provider_hook = {
     .type = "hook",
     .fields = hook_fields,
     /* The table's: an instance has its own, by its options. */
-    .caps = {.lists_zones = true, .lists_specs = true},
+    .caps = {.creates_missing = true, .lists_zones = true, .lists_specs = true},
     .open = hook_open,
     .close = hook_close,
     .list_zones = hook_list_zones,
