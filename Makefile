@@ -206,6 +206,9 @@ install: $(OUT)/dnsfailover
 	    [ ! -e $$d ] || \
 	    install -m 644 $$d '$(DESTDIR)$(DOCDIR)/examples/' || exit 1; \
 	done
+	install -d '$(DESTDIR)$(DOCDIR)/hooks'
+	install -m 755 contrib/hooks/hook_*.py '$(DESTDIR)$(DOCDIR)/hooks/'
+	install -m 644 contrib/hooks/hookframe.py '$(DESTDIR)$(DOCDIR)/hooks/'
 	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/cron.d/dnsfailover \
 	    >'$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover'
 	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/systemd/dnsfailover.service \

@@ -240,6 +240,7 @@ extern const struct provider_ops provider_powerdns;
 extern const struct provider_ops provider_dnsimple;
 extern const struct provider_ops provider_cloudflare;
 extern const struct provider_ops provider_route53;
+extern const struct provider_ops provider_hook;
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];

@@ -45,6 +45,16 @@ MUST_CHECK int proc_find(const char *program, struct err *e);
  * strings are the environment's. source: environ(7) */
 char **proc_env_new(void) __attribute__((returns_nonnull));
 
+/* What a command gets beside its words. */
+struct proc_setting {
+    const char *dir;  /* NULL: as is */
+    char *const *env; /* "NAME=value", ends with NULL; its PATH is searched;
+                         NULL: proc_env_new's */
+    const int *stdio; /* two descriptors, its standard input and output, which
+                         are not read or written here; output then is stderr
+                         alone; NULL: input and output as with proc_run */
+};
+
 /* Starts argv[0] (PATH is searched) in directory dir (NULL: as is), feeds
  * it input (NULL: /dev/null) and calls cb once, always later, and before
  * loop_free. After timeout_ms (more than 0) the group gets SIGTERM, a second
@@ -57,6 +67,12 @@ struct proc;
 struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
                       const char *input, size_t input_len, int64_t timeout_ms,
                       proc_cb *cb, void *arg) __attribute__((returns_nonnull));
+/* The same in a setting, which is copied where it is needed later; with stdio
+ * there is no input. */
+struct proc *proc_run_in(struct loop *l, char *const *argv,
+                         const struct proc_setting *s, const char *input,
+                         size_t input_len, int64_t timeout_ms, proc_cb *cb,
+                         void *arg) __attribute__((returns_nonnull));
 /* Ends the whole group at once (SIGKILL) and forgets the call; cb will not
  * come. Only before cb has started. */
 void proc_drop(struct proc *p);
