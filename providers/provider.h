@@ -22,6 +22,7 @@
  *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
  *   read back before it says anything else. */
 
+struct rest_style;
 struct provider; /* an instance: one account or one set of files */
 
 struct provider_caps {
@@ -223,6 +224,8 @@ struct provider_ops {
      * doctor then sees itself whether it opens, lists and reads. */
     void (*check)(struct provider *p, const char *zone, provider_check_cb *cb,
                   void *arg);
+    const struct rest_style *rest; /* its row in the shared REST code; NULL: it
+                                      is not made of that */
 };
 
 /* First member of every instance. */
@@ -230,12 +233,20 @@ struct provider {
     const struct provider_ops *ops;
 };
 
-extern const struct provider_ops provider_zonefile;
-extern const struct provider_ops provider_ispconfig;
-extern const struct provider_ops provider_powerdns;
-extern const struct provider_ops provider_dnsimple;
-extern const struct provider_ops provider_cloudflare;
-extern const struct provider_ops provider_route53;
+/* One row for each type: STEM of `const struct provider_ops provider_STEM`. */
+/* clang-format off */
+#define PROVIDER_ROWS(row) \
+    row(zonefile) \
+    row(ispconfig) \
+    row(powerdns) \
+    row(dnsimple) \
+    row(cloudflare) \
+    row(route53)
+/* clang-format on */
+
+#define PROVIDER_DECLARED(stem)                                                \
+    extern const struct provider_ops provider_##stem;
+PROVIDER_ROWS(PROVIDER_DECLARED)
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];
