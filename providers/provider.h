@@ -241,7 +241,8 @@ struct provider {
     row(powerdns) \
     row(dnsimple) \
     row(cloudflare) \
-    row(route53)
+    row(route53) \
+    row(hetzner)
 /* clang-format on */
 
 #define PROVIDER_DECLARED(stem)                                                \
