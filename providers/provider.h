@@ -242,7 +242,8 @@ struct provider {
     row(dnsimple) \
     row(cloudflare) \
     row(route53) \
-    row(hetzner)
+    row(hetzner) \
+    row(desec)
 /* clang-format on */
 
 #define PROVIDER_DECLARED(stem)                                                \
