@@ -243,7 +243,8 @@ struct provider {
     row(cloudflare) \
     row(route53) \
     row(hetzner) \
-    row(desec)
+    row(desec) \
+    row(gandi)
 /* clang-format on */
 
 #define PROVIDER_DECLARED(stem)                                                \
