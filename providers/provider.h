@@ -244,7 +244,8 @@ struct provider {
     row(route53) \
     row(hetzner) \
     row(desec) \
-    row(gandi)
+    row(gandi) \
+    row(digitalocean)
 /* clang-format on */
 
 #define PROVIDER_DECLARED(stem)                                                \
