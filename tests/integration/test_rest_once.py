@@ -14,7 +14,7 @@ import servers
 from rest_help import cf  # noqa: F401
 from restapi import powerdns
 from restapi.server import Answer
-from world import rows, zone_text
+from world import USER, rows, zone_text
 
 ZONE = "example.org"
 WWW = f"www.{ZONE}"
@@ -39,6 +39,7 @@ agent {{
     state = "{directory}/state/state.db"
     allow-targets = {{"127.0.0.0/8"}}
     min-period = "10ms"
+    {f'user = "{USER}"' if USER else ""}
 }}
 provider p {{
 {options}
