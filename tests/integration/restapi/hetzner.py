@@ -8,6 +8,15 @@ import time
 from .rrsets import Set, Sets
 from .server import Answer
 
+ZONE = {"ttl": 86400, "labels": {}, "primary_nameservers": [],
+        "created": "2025-10-28T13:34:24Z", "protection": {"delete": False},
+        "status": "ok", "record_count": 23, "registrar": "hetzner",
+        "authoritative_nameservers": {
+            "assigned": ["hydrogen.ns.hetzner.com."],
+            "delegated": ["hydrogen.ns.hetzner.com."],
+            "delegation_last_check": "2026-01-08T04:48:17Z",
+            "delegation_status": "valid"}}
+
 
 def fail(status, code, message):
     return Answer(status, {"error": {"code": code, "message": message,
@@ -50,7 +59,7 @@ class Hetzner(Sets):
         if path == "/zones":
             found, pages, page = self.page(sorted(self.zones), request, 25, 50)
             return self._listed("zones", [
-                {"id": i, "name": z, "mode": self.mode, "ttl": 86400}
+                {**ZONE, "id": i, "name": z, "mode": self.mode}
                 for i, z in enumerate(found, 1)], pages, page)
         m = re.fullmatch(r"/zones/actions/(\d+)", path)
         if m:
@@ -82,14 +91,16 @@ class Hetzner(Sets):
             "next_page": page + 1 if page < pages else None,
             "previous_page": page - 1 or None, "total_entries": 0}}})
 
+    def _rrset(self, n, t, s):
+        return {"id": f"{self.outward(n)}/{t}", "name": self.outward(n),
+                "type": t, "ttl": s.ttl, "labels": {},
+                "protection": {"change": False}, "zone": 1,
+                "records": [{"value": v, "comment": s.more.get(v, "")}
+                            for v in s.values]}
+
     def _list(self, request, zone):
         q = request.query
-        items = [{"id": f"{self.outward(n)}/{t}", "name": self.outward(n),
-                  "type": t, "ttl": s.ttl, "labels": {},
-                  "protection": {"change": False}, "zone": 1,
-                  "records": [{"value": v, "comment": s.more.get(v, "")}
-                              for v in s.values]}
-                 for (n, t), s in sorted(self.zones[zone].items())
+        items = [self._rrset(n, t, s) for (n, t), s in sorted(self.zones[zone].items())
                  if q.get("name") in (None, self.outward(n.lower()))
                  and q.get("type") in (None, t)]
         return self._listed("rrsets", *self.page(items, request, 25, 100))
@@ -127,7 +138,8 @@ class Hetzner(Sets):
             self.zones[zone][key] = Set(body.get("ttl"), values, {
                 r["value"]: r["comment"] for r in body["records"]
                 if r.get("comment")})
-        return self._begun(rrset={"name": body["name"]})
+        return self._begun(rrset=self._rrset(*key, self.zones[zone].get(key)
+                                             or Set(60, [])))
 
     def _change(self, zone, key, method, action, body):
         found = self.zones[zone][key]
