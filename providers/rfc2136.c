@@ -308,4 +308,5 @@ const struct provider_ops provider_rfc2136 = {
     .apply = rfc2136_apply,
     .write_spec = rfc2136_write_spec,
     .transfer_key = rfc2136_transfer_key,
+    .check = rfc2136_check,
 };
