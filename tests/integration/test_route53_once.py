@@ -13,7 +13,7 @@ import net
 from route53.store import txt_bytes, unescape
 from route53_help import A, B, ORG, WWW, publish, r53, withdraw  # noqa: F401
 from service import Service
-from world import build, checked, rows, spec, target, txt  # noqa: F401
+from world import USER, build, checked, rows, spec, target, txt  # noqa: F401
 
 
 class Scene:
@@ -56,7 +56,8 @@ class Scene:
         lines = [f'  {k} = "{v}"' for k, v in given.items()]
         self.w.config.write_text("\n".join([
             "agent {", f'  state = "{self.w.state}"',
-            '  allow-targets = {"127.0.0.0/8"}', '  min-period = "10ms"', "}",
+            '  allow-targets = {"127.0.0.0/8"}', '  min-period = "10ms"',
+            f'  user = "{USER}"' if USER else "", "}",
             "provider aws {", "  type = route53", *lines, "}",
             f'zone "{ORG}" {{', "  provider = aws",
             f'  servers = {{"{self.w.ns.server}"}}', "}"]) + "\n")

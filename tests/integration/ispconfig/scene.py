@@ -21,6 +21,7 @@ import pytest
 
 import net
 import servers
+from world import USER
 
 from . import double
 from .fixtures import TABLES
@@ -278,7 +279,8 @@ class Scene:
         lines = [
             "agent {", f'  state = "{self.state}"',
             '  allow-targets = {"127.0.0.0/8", "::1"}',
-            '  min-period = "10ms"', o.get("agent", ""), "}",
+            '  min-period = "10ms"', f'  user = "{USER}"' if USER else "",
+            o.get("agent", ""), "}",
             "provider panel {", "  type = ispconfig",
             f'  url = "{o.get("url", self.isp.url)}"',
             f'  user = "{o.get("user", self.isp.user)}"',
@@ -360,8 +362,8 @@ def machine(tmp_path_factory):
 
 
 @pytest.fixture
-def scene(machine, agent, tmp_path):
-    with Scene(machine, agent, tmp_path) as s:
+def scene(machine, agent, short_dir):
+    with Scene(machine, agent, short_dir) as s:
         yield s
 
 
