@@ -125,7 +125,8 @@ static void check_serial(struct settling *g)
 
     g->z->has_serial = g->out.has_serial;
     g->z->serial = g->out.serial;
-    if (!was_known || !g->out.has_serial || g->out.serial != before)
+    if (!was_known || !g->out.has_serial || g->out.serial != before ||
+        !g->z->is_written)
         return;
     if ((g->z->flags & NO_SERIAL) != 0)
         log_line(LOG_WARN,

@@ -3,10 +3,9 @@
 #include <string.h>
 
 const struct provider_ops *const providers[] = {
-    &provider_zonefile,   &provider_ispconfig,
-    &provider_powerdns,   &provider_dnsimple,
-    &provider_cloudflare, &provider_route53,
-    &provider_hook,       NULL,
+    &provider_zonefile, &provider_ispconfig, &provider_rfc2136,
+    &provider_powerdns, &provider_dnsimple,  &provider_cloudflare,
+    &provider_route53,  &provider_hook,      NULL,
 };
 
 const struct provider_ops *provider_find(const char *type)
@@ -26,6 +25,11 @@ void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS])
         out[n].fields = providers[n]->fields;
     }
     out[n] = (struct config_schema){NULL, NULL};
+}
+
+const struct tsig_key *provider_transfer_key(const struct provider *p)
+{
+    return p->ops->transfer_key == NULL ? NULL : p->ops->transfer_key(p);
 }
 
 void provider_skip_after(const struct change_set *set, size_t failed,

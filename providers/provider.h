@@ -22,6 +22,7 @@
  *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
  *   read back before it says anything else. */
 
+struct tsig_key;
 struct provider; /* an instance: one account or one set of files */
 
 struct provider_caps {
@@ -214,6 +215,8 @@ struct provider_ops {
      * where a provider cannot. */
     void (*write_spec)(struct provider *p, const struct spec_write *w,
                        provider_written_cb *cb, void *arg);
+    /* The key that signs zone transfers; borrowed. NULL where it has none. */
+    const struct tsig_key *(*transfer_key)(const struct provider *p);
     /* For `doctor`: what would fail, before it does: credentials, scopes and
      * permissions, how the serial moves, limits of rate and size, the clock.
      * Changes nothing, at the provider and on disk, sessions aside.
@@ -232,6 +235,7 @@ struct provider {
 
 extern const struct provider_ops provider_zonefile;
 extern const struct provider_ops provider_ispconfig;
+extern const struct provider_ops provider_rfc2136;
 extern const struct provider_ops provider_powerdns;
 extern const struct provider_ops provider_dnsimple;
 extern const struct provider_ops provider_cloudflare;
@@ -245,6 +249,9 @@ const struct provider_ops *provider_find(const char *type);
 /* What config_load wants to know of them; ends with type NULL. */
 #define PROVIDER_SCHEMAS 32
 void provider_schemas(struct config_schema out[PROVIDER_SCHEMAS]);
+
+/* The key that signs transfers of its zones; borrowed; NULL: none. */
+const struct tsig_key *provider_transfer_key(const struct provider *p);
 
 /* A TXT record at a _failover name that is another tool's: its text begins,
  * after blanks and a byte order mark, with none of [ { ".

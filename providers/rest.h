@@ -74,6 +74,7 @@ struct rest_members {
     const char *zone;     /* names the zone, where an answer holds several */
     const char *kept[6];  /* written back as they were when a record is made
                              anew */
+    const char *usual;    /* JSON of a kept member that need not be kept */
     const char *shared;   /* the one of them in which the records of a set are
                              alike: a new one takes it from them */
 };
@@ -281,7 +282,9 @@ struct rest_record {
     const char *id; /* NULL: none */
     char name[NAME_SIZE];
     enum rr_type type;
-    const char *data; /* canonical; TXT: bytes, NUL-terminated */
+    const char *data; /* canonical (as it is where it cannot be read as of its
+                         type); TXT: bytes, NUL-terminated */
+    const char *raw;  /* as the API has it, to be written back */
     size_t len;
     uint32_t ttl_s;
     bool enabled;
@@ -295,7 +298,7 @@ struct rest_records {
 };
 /* Which ones are wanted. */
 struct rest_wanted {
-    const char *const *names; /* canonical */
+    const char *const *names; /* canonical, sorted by strcmp */
     size_t n;
     bool specs; /* TXT at every _failover name, instead of names */
     bool txt;   /* TXT only, else A, AAAA and CNAME only */
@@ -318,7 +321,8 @@ struct rest_zone {
     char id[REST_ID_SIZE];
     bool has_serial;
     uint32_t serial;
-    uint32_t serial_before; /* the last write */
+    uint32_t serial_before; /* the last operation's writes */
+    bool is_written;        /* by them: the serial has to differ */
     unsigned flags;         /* the provider's own */
     struct rest_zone *next;
 };
@@ -338,8 +342,8 @@ void rest_account_is(struct rest *p, const char *account, const struct err *e);
 
 /* ---- reading (rest_read.c) ----------------------------------------------- */
 
-/* What is wanted, in an arena of the caller. An answer without any record at
- * all is an error (ERR_RETRY), not "no records". */
+/* What is wanted (names in any order), in an arena of the caller. An answer
+ * without any record at all is an error (ERR_RETRY), not "no records". */
 typedef void rest_records_cb(void *arg, const struct err *e,
                              const struct rest_records *r);
 void rest_read(struct rest *p, struct arena *a, struct rest_zone *z,

@@ -63,7 +63,8 @@ static void fail_now(void *arg)
 static void fail(struct rest_call *c, const struct err *e)
 {
     c->err = *e;
-    (void)err_wrap(&c->err, "%s", c->what);
+    if (strncmp(e->msg, c->what, strlen(c->what)) != 0)
+        (void)err_wrap(&c->err, "%s", c->what);
     (void)loop_timer_start(c->p->env.loop, 0, fail_now, c);
 }
 

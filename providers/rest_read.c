@@ -121,12 +121,18 @@ static void ask_name(struct reading *rd)
         rd->wanted.names[rd->name]);
 }
 
+static int in_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static void copy_names(struct reading *rd, const struct rest_wanted *wanted)
 {
     const char **names = arena_array(rd->out.a, wanted->n + 1, sizeof *names);
 
     for (size_t i = 0; i < wanted->n; i++)
         names[i] = arena_strdup(rd->out.a, wanted->names[i]);
+    qsort(names, wanted->n, sizeof *names, in_order);
     rd->wanted = *wanted;
     rd->wanted.names = names;
 }

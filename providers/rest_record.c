@@ -16,6 +16,11 @@ bool rest_spec_owner(const char *name, char out[NAME_SIZE])
     return true;
 }
 
+static int by_name(const void *name, const void *other)
+{
+    return strcmp(name, *(const char *const *)other);
+}
+
 static bool is_wanted(const struct rest_wanted *w, const char *name,
                       enum rr_type t)
 {
@@ -25,10 +30,8 @@ static bool is_wanted(const struct rest_wanted *w, const char *name,
         return false;
     if (w->specs)
         return rest_spec_owner(name, owner);
-    for (size_t i = 0; i < w->n; i++)
-        if (name_equal(w->names[i], name))
-            return true;
-    return false;
+    return w->n > 0 &&
+           bsearch(name, w->names, w->n, sizeof *w->names, by_name) != NULL;
 }
 
 /* The value in canonical form, in a; NULL: not one that can be read. */
@@ -60,6 +63,23 @@ static const char *data_in(const struct rest_style *style, enum rr_type t,
     return out;
 }
 
+/* Nothing that a new record would not be given by itself. */
+static bool is_usual(const struct rest_members *m, const cJSON *v)
+{
+    char *text;
+    bool yes;
+
+    if (cJSON_IsNull(v) || cJSON_IsFalse(v) ||
+        ((cJSON_IsArray(v) || cJSON_IsObject(v)) && v->child == NULL))
+        return true;
+    if (m->usual == NULL)
+        return false;
+    text = cJSON_PrintUnformatted(v);
+    yes = text != NULL && strcmp(text, m->usual) == 0;
+    cJSON_free(text);
+    return yes;
+}
+
 /* The members to be kept, as one JSON object; NULL: none is set. */
 static const char *kept_of(const struct rest_members *m, const cJSON *record,
                            struct arena *a)
@@ -71,8 +91,7 @@ static const char *kept_of(const struct rest_members *m, const cJSON *record,
     for (size_t i = 0; m->kept[i] != NULL; i++) {
         cJSON *v = cJSON_GetObjectItemCaseSensitive(record, m->kept[i]);
 
-        if (v != NULL && !cJSON_IsNull(v) && !cJSON_IsFalse(v) &&
-            !((cJSON_IsArray(v) || cJSON_IsObject(v)) && v->child == NULL))
+        if (v != NULL && !is_usual(m, v))
             (void)cJSON_AddItemToObject(o, m->kept[i],
                                         cJSON_Duplicate(v, true));
     }
@@ -99,9 +118,12 @@ static void add_record(const struct rest_style *style,
     out->v = arena_grow(out->a, out->v, &out->cap, out->n, sizeof *out->v);
     r = &out->v[out->n];
     *r = *as;
-    r->data = data_in(style, r->type, data->valuestring, zone, out->a, &r->len);
-    if (r->data == NULL)
-        return;
+    r->raw = arena_strdup(out->a, data->valuestring);
+    r->data = data_in(style, r->type, r->raw, zone, out->a, &r->len);
+    if (r->data == NULL) { /* nobody's to change, but a part of its set */
+        r->data = r->raw;
+        r->len = strlen(r->raw);
+    }
     r->enabled =
         m->disabled == NULL ||
         !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, m->disabled));

@@ -6,7 +6,7 @@
 struct writing {
     struct rest *p;
     struct arena *a;
-    const struct rest_zone *z;
+    struct rest_zone *z;
     const struct rest_set *sets;
     struct rest_written *v; /* removals last */
     size_t n;
@@ -38,6 +38,8 @@ static cJSON *data_json(const struct rest_style *style, enum rr_type t,
     struct buf b;
     cJSON *v;
 
+    if (it->record != NULL && it->data == it->record->data)
+        return cJSON_CreateString(it->record->raw);
     buf_init(&b, 6 * it->len + 64);
     rest_data_out(style, t, it->data, it->len, &b);
     v = cJSON_CreateString(buf_get(&b));
@@ -304,6 +306,7 @@ static void on_written(void *arg, const struct rest_reply *r)
                                                         : REST_UNSURE;
 
     w->wrote = w->wrote || outcome != REST_REFUSED;
+    w->z->is_written = w->z->is_written || outcome == REST_DONE;
     if (splits_up(w, r)) {
         next_write(w);
         return;
@@ -420,6 +423,7 @@ void rest_write(struct rest *p, struct arena *a, struct rest_zone *z,
     w->cb = cb;
     w->arg = arg;
     z->serial_before = z->serial;
+    z->is_written = false;
     lay_out(w, n);
     next_write(w);
 }

@@ -134,12 +134,15 @@ static struct xml *open_answer(const char *body, size_t len, const char *root,
     return NULL;
 }
 
-/* IsTruncated stands in every page: without it the answer is cut or another. */
-static int read_truncated(const xmlNode *root, struct arena *a, bool *out,
-                          struct err *e)
+/* IsTruncated. absent: what it means when it is missing; NULL: that the answer
+ * is not whole. */
+static int read_truncated(const xmlNode *root, struct arena *a,
+                          const char *absent, bool *out, struct err *e)
 {
     const char *text = text_of(root, "IsTruncated", a);
 
+    if (text == NULL)
+        text = absent;
     *out = is_true(text);
     if (text != NULL && (*out || strcmp(text, "false") == 0))
         return 0;
@@ -264,7 +267,7 @@ static int read_all_sets(const xmlNode *root, struct arena *a,
          s = xml_next(s, "ResourceRecordSet"))
         if (read_set(s, a, &out->v[out->n++], e) != 0)
             return -1;
-    if (read_truncated(root, a, &out->truncated, e) != 0)
+    if (read_truncated(root, a, NULL, &out->truncated, e) != 0)
         return -1;
     out->next.name = text_of(root, "NextRecordName", a);
     out->next.type = text_of(root, "NextRecordType", a);
@@ -321,7 +324,8 @@ static int read_all_zones(const xmlNode *root, struct arena *a,
          z = xml_next(z, "HostedZone"))
         if (read_zone(z, a, &out->v[out->n++], e) != 0)
             return -1;
-    if (read_truncated(root, a, &out->truncated, e) != 0)
+    /* Route 53 says it here too; servers that stand in for it do not. */
+    if (read_truncated(root, a, "false", &out->truncated, e) != 0)
         return -1;
     out->next_name = text_of(root, "NextDNSName", a);
     out->next_id = plain_id(text_of(root, "NextHostedZoneId", a));

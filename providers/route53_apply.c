@@ -7,7 +7,8 @@
  * send batches of sets. A batch is carried out as a whole or not at all, and
  * names the sets as they were read, so what somebody else changed meanwhile
  * refuses it. Then:
- *   refused, several names in it   each name goes alone from now on
+ *   refused, several names in it   its first half goes, and so on until the
+ *                                  name that is meant stands alone
  *   refused, one name              read again; changed: plan and send again;
  *                                  as it was: the refusal stands
  *   answer lost                    read again: what is so now is done, the
@@ -32,8 +33,9 @@ struct applying {
     const struct route53_zone *z; /* borrowed; not kept over a forget */
     struct job *jobs;             /* by name */
     size_t n_jobs, at, sent;      /* of the batch under way: at … at + sent */
-    bool alone;                   /* one name in each batch */
-    bool looked_again;            /* for the zone itself */
+    size_t names;                 /* in it */
+    size_t bad_end;    /* jobs at … bad_end, not all of them, were refused */
+    bool looked_again; /* for the zone itself */
     size_t rereads, lost;
     struct err last; /* why a batch was refused or lost; NONE: first reading */
     struct job *before;
@@ -165,7 +167,7 @@ static int by_name(const void *pa, const void *pb)
 static void plan(struct applying *ap, const struct route53_sets_found *found)
 {
     ap->jobs = arena_array(ap->a, ap->set.n + 1, sizeof *ap->jobs);
-    ap->n_jobs = ap->at = ap->sent = 0;
+    ap->n_jobs = ap->at = ap->sent = ap->bad_end = 0;
     for (size_t i = 0; i < ap->set.n; i++) {
         struct job *job = &ap->jobs[ap->n_jobs];
         bool seen = false;
@@ -266,12 +268,25 @@ static size_t name_end(const struct applying *ap, size_t from, size_t *records,
     return to;
 }
 
-/* As many names as fit, or one; a name whose sets do not fit together goes set
- * by set. */
+/* Half of the names that were refused together; 0: no limit. */
+static size_t names_max(const struct applying *ap)
+{
+    size_t n = 0, records, chars;
+
+    for (size_t i = ap->at; i < ap->bad_end;
+         i = name_end(ap, i, &records, &chars))
+        n++;
+    return n > 1 ? n / 2 : n;
+}
+
+/* As many names as fit and may go together; a name whose sets do not fit goes
+ * set by set. */
 static void cut_batch(struct applying *ap)
 {
     size_t all_records = 0, all_chars = 0, records, chars, to;
+    size_t most = names_max(ap);
 
+    ap->names = 0;
     for (size_t from = ap->at; from < ap->n_jobs && is_open(ap, from);
          from = to) {
         to = name_end(ap, from, &records, &chars);
@@ -281,17 +296,11 @@ static void cut_batch(struct applying *ap)
             all_chars > ROUTE53_REQUEST_CHARS)
             break;
         ap->sent = to - ap->at;
-        if (ap->alone)
+        if (++ap->names == most)
             break;
     }
     if (ap->sent == 0)
         ap->sent = 1;
-}
-
-static bool is_one_name(const struct applying *ap)
-{
-    return strcmp(ap->jobs[ap->at].edit.name,
-                  ap->jobs[ap->at + ap->sent - 1].edit.name) == 0;
 }
 
 static void read_again(struct applying *ap, const struct err *why)
@@ -304,8 +313,8 @@ static void read_again(struct applying *ap, const struct err *why)
 
 static void on_refused(struct applying *ap, const struct err *e)
 {
-    if (!is_one_name(ap)) {
-        ap->alone = true;
+    if (ap->names > 1) {
+        ap->bad_end = ap->at + ap->sent;
         send_next(ap);
     } else if (e->code == ERR_CONFLICT) {
         ap->rereads++;
@@ -313,6 +322,7 @@ static void on_refused(struct applying *ap, const struct err *e)
     } else {
         settle_batch(ap, CHANGE_FAILED, e);
         ap->at += ap->sent;
+        ap->bad_end = 0;
         send_next(ap);
     }
 }

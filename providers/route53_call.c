@@ -185,6 +185,17 @@ static enum err_code code_of(const struct route53_call *c,
     return ERR_INPUT;
 }
 
+/* An answer to a wrong signature may repeat what was signed, the session token
+ * with it: the text ends before that. */
+static const char *until_secret(struct arena *a, const char *text,
+                                const char *secret)
+{
+    const char *at =
+        secret != NULL && secret[0] != '\0' ? strstr(text, secret) : NULL;
+
+    return at != NULL ? arena_strndup(a, text, (size_t)(at - text)) : text;
+}
+
 /* Fills r; the text of an error lives in a. */
 static void read_answer(const struct route53_call *c,
                         const struct http_response *h, struct arena *a,
@@ -206,6 +217,8 @@ static void read_answer(const struct route53_call *c,
     if (h->status == 200)
         return;
     (void)route53_read_error(a, h->body, h->body_len, r->code, &text);
+    text = until_secret(a, text, c->p->token);
+    text = until_secret(a, text, c->p->secret);
     if (h->status == 401 || h->status == 403 || is_refused_key(r->code))
         describe_refusal(c, h, text, r);
     else
@@ -282,8 +295,8 @@ static void on_answer(void *arg, const struct http_response *h)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* The headers of the request, "Name: value", in a. */
-static const char *const *sign(const struct route53_call *c, struct arena *a)
+/* The headers of the request, "Name: value", in a; ends with NULL. */
+static char **sign(const struct route53_call *c, struct arena *a)
 {
     struct route53 *p = c->p;
     struct sigv4_key key = {p->key_id, p->secret};
@@ -296,7 +309,7 @@ static const char *const *sign(const struct route53_call *c, struct arena *a)
                               .n_headers = 2,
                               .body = c->body,
                               .body_len = c->body_len};
-    const char **out = arena_array(a, 6, sizeof *out);
+    char **out = arena_array(a, 6, sizeof *out);
     struct buf b;
 
     sigv4_time(clock_wall_ms(), scope.time);
@@ -323,6 +336,7 @@ static void send_now(void *arg)
     struct route53 *p = c->p;
     struct http_request req = {.body = c->body, .body_len = c->body_len};
     struct arena *a;
+    char **headers;
 
     c->timer = NULL;
     if (p->refused.code != ERR_NONE && clock_mono_ms() < p->refused_until_ms) {
@@ -333,10 +347,13 @@ static void send_now(void *arg)
     a = arena_new();
     req.url = arena_printf(a, "%s%s%s%s", p->base_url, c->path,
                            c->query[0] != '\0' ? "?" : "", c->query);
-    req.headers = sign(c, a);
+    headers = sign(c, a);
+    req.headers = (const char *const *)headers;
     req.max_body = ROUTE53_MAX_ANSWER;
     endpoint_request(&p->endpoint, &req);
     http_send(p->env.http, &req, on_answer, c);
+    for (; *headers != NULL; headers++) /* one holds the session token */
+        explicit_bzero(*headers, strlen(*headers));
     arena_free(a);
 }
 

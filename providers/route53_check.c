@@ -18,7 +18,8 @@
 struct exam {
     struct route53 *p;
     struct arena *a;
-    const char *zone; /* canonical; NULL: the account */
+    const char *zone;     /* canonical; NULL: the account */
+    const char *names[2]; /* the zone's, the trial's */
     const struct route53_zone *z;
     struct route53_set trial_set;
     struct route53_edit trial;
@@ -137,7 +138,7 @@ static void try_change(struct exam *x)
     const char **values = arena_array(x->a, 1, sizeof *values);
 
     values[0] = "\"trial\"";
-    x->trial_set.as_named = arena_printf(x->a, TRIAL ".%s", x->zone);
+    x->trial_set.as_named = x->names[1];
     x->trial_set.ttl_s = ROUTE53_TTL_S;
     x->trial_set.values = values;
     x->trial_set.n = 1;
@@ -157,6 +158,12 @@ static void on_sets(void *arg, const struct route53_sets_found *found)
     }
     findings_add(&x->found, PROVIDER_OK, NULL, NULL,
                  "%s: its records can be read", x->zone);
+    for (size_t i = 0; i < found->n; i++) {
+        if (name_equal(found->v[i].name, x->names[1])) {
+            ask_change(x); /* somebody has it: it is left alone */
+            return;
+        }
+    }
     try_change(x);
 }
 
@@ -170,7 +177,9 @@ static void on_zone(void *arg, const struct route53_zone *z,
         return;
     }
     x->z = z;
-    route53_sets_of(x->p, x->a, z, &x->zone, 1, on_sets, x);
+    x->names[0] = x->zone;
+    x->names[1] = arena_printf(x->a, TRIAL ".%s", x->zone);
+    route53_sets_of(x->p, x->a, z, x->names, 2, on_sets, x);
 }
 
 void route53_check(struct provider *base, const char *zone,

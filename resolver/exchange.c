@@ -4,26 +4,27 @@
 #include <string.h>
 #include <uv.h>
 
+#include "agent/base/buf.h"
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
 
 #define MESSAGE_MAX 65535
 #define BUFFER_SIZE (2 + MESSAGE_MAX + 16384)
+#define OUT_MAX ((size_t)64 * 1024 * 1024)
 
 struct exchange {
     uv_tcp_t tcp;
     uv_timer_t timer; /* the nearer of idle and total */
     uv_connect_t connect;
-    uv_write_t write;
+    bool connected, reading, closing;
     unsigned open_handles;
     struct loop *loop;
     struct addr server;
     struct exchange_limits limits;
     int64_t end_ms; /* clock_mono_ms */
     uint64_t bytes;
-    uint8_t *query; /* with its length in front */
-    size_t query_len;
-    uint8_t *in; /* BUFFER_SIZE */
+    struct buf out; /* queries with their lengths, not yet written */
+    uint8_t *in;    /* BUFFER_SIZE */
     size_t in_len;
     int start_error; /* of libuv */
     exchange_message_cb *on_message;
@@ -37,7 +38,7 @@ static void on_closed(uv_handle_t *h)
 
     if (--x->open_handles > 0)
         return;
-    free(x->query);
+    buf_fini(&x->out);
     free(x->in);
     free(x);
 }
@@ -46,6 +47,7 @@ void exchange_free(struct exchange *x)
 {
     if (x == NULL)
         return;
+    x->closing = true;
     uv_close((uv_handle_t *)&x->tcp, on_closed);
     uv_close((uv_handle_t *)&x->timer, on_closed);
 }
@@ -134,11 +136,88 @@ static bool too_much(struct exchange *x)
     return true;
 }
 
-/* Hands on what is complete, keeps the rest. */
+/* Queries on their way. */
+struct sending {
+    uv_write_t write;
+    char *bytes;
+};
+
+static void on_written(uv_write_t *w, int status)
+{
+    struct exchange *x = w->handle->data;
+    struct sending *s = w->data;
+
+    free(s->bytes);
+    free(s);
+    if (status == 0 || status == UV_ECANCELED || x->closing)
+        return;
+    fail_uv(x, status);
+}
+
+/* One write for all that waits. returns 0 or an error of libuv */
+static int flush(struct exchange *x)
+{
+    struct sending *s;
+    uv_buf_t out;
+    int status;
+
+    if (x->out.over)
+        return UV_ENOBUFS;
+    if (x->out.len == 0)
+        return 0;
+    s = mem_alloc(sizeof *s);
+    out.len = x->out.len;
+    out.base = s->bytes = buf_take(&x->out);
+    s->write.data = s;
+    status = uv_write(&s->write, (uv_stream_t *)&x->tcp, &out, 1, on_written);
+    if (status != 0) {
+        free(s->bytes);
+        free(s);
+    }
+    return status;
+}
+
+void exchange_send(struct exchange *x, const uint8_t *query, size_t len)
+{
+    buf_char(&x->out, (char)(len >> 8));
+    buf_char(&x->out, (char)len);
+    buf_add(&x->out, query, len);
+    if (!x->connected || x->reading)
+        return;
+    arm(x);
+    x->start_error = flush(x);
+    if (x->start_error != 0) /* said later, like everything else */
+        (void)uv_timer_start(&x->timer, on_timer, 0, 0);
+}
+
+bool exchange_is_connected(const struct exchange *x)
+{
+    return x->connected;
+}
+
+/* Hands on what is complete, keeps the rest. returns how many bytes, or
+ * SIZE_MAX when no more is expected */
+static size_t hand_on(struct exchange *x)
+{
+    size_t at = 0;
+
+    while (x->in_len - at >= 2) {
+        size_t len = (size_t)x->in[at] << 8 | x->in[at + 1];
+
+        if (x->in_len - at < 2 + len)
+            break;
+        if (!x->on_message(x->arg, x->in + at + 2, len))
+            return SIZE_MAX;
+        at += 2 + len;
+    }
+    return at;
+}
+
 static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 {
     struct exchange *x = s->data;
-    size_t at = 0;
+    size_t done;
+    int status;
 
     (void)buf;
     if (n < 0) {
@@ -149,44 +228,32 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
     x->bytes += (uint64_t)n;
     if (too_much(x))
         return;
-    while (x->in_len - at >= 2) {
-        size_t len = (size_t)x->in[at] << 8 | x->in[at + 1];
-
-        if (x->in_len - at < 2 + len)
-            break;
-        if (!x->on_message(x->arg, x->in + at + 2, len)) {
-            exchange_free(x);
-            return;
-        }
-        at += 2 + len;
-    }
-    memmove(x->in, x->in + at, x->in_len - at);
-    x->in_len -= at;
-    if (at > 0)
-        arm(x);
-}
-
-static void on_written(uv_write_t *w, int status)
-{
-    struct exchange *x = w->data;
-
-    if (status == 0 || status == UV_ECANCELED)
+    x->reading = true;
+    done = hand_on(x);
+    x->reading = false;
+    if (done == SIZE_MAX) {
+        exchange_free(x);
         return;
-    fail_uv(x, status);
+    }
+    memmove(x->in, x->in + done, x->in_len - done);
+    x->in_len -= done;
+    status = flush(x);
+    if (status != 0)
+        fail_uv(x, status);
+    else if (done > 0)
+        arm(x);
 }
 
 static void on_connected(uv_connect_t *c, int status)
 {
     struct exchange *x = c->data;
-    uv_buf_t out;
 
     if (status == UV_ECANCELED)
         return; /* freed: its close callback comes next */
     if (status == 0) {
-        out = uv_buf_init((char *)x->query, (unsigned)x->query_len);
-        x->write.data = x;
-        status =
-            uv_write(&x->write, (uv_stream_t *)&x->tcp, &out, 1, on_written);
+        x->connected = true;
+        (void)uv_tcp_nodelay(&x->tcp, 1);
+        status = flush(x);
     }
     if (status == 0)
         status = uv_read_start((uv_stream_t *)&x->tcp, on_room, on_read);
@@ -212,11 +279,8 @@ struct exchange *exchange_start(struct loop *l, const struct addr *server,
     x->on_message = on_message;
     x->on_fail = on_fail;
     x->arg = arg;
-    x->query_len = len + 2;
-    x->query = mem_alloc(x->query_len);
-    x->query[0] = (uint8_t)(len >> 8);
-    x->query[1] = (uint8_t)len;
-    memcpy(x->query + 2, query, len);
+    buf_init(&x->out, OUT_MAX);
+    exchange_send(x, query, len);
     x->in = mem_alloc(BUFFER_SIZE);
     (void)uv_tcp_init(loop_uv(l), &x->tcp);
     (void)uv_timer_init(loop_uv(l), &x->timer);

@@ -110,6 +110,12 @@ uint16_t message_id(const struct message *m)
     return ldns_pkt_id(m->pkt);
 }
 
+bool message_is_response(const struct message *m, unsigned opcode)
+{
+    return ldns_pkt_qr(m->pkt) &&
+           (unsigned)ldns_pkt_get_opcode(m->pkt) == opcode;
+}
+
 int message_rcode(const struct message *m)
 {
     return (int)ldns_pkt_get_rcode(m->pkt) |
@@ -339,6 +345,36 @@ size_t message_addrs(const struct message *m, const char *name, uint16_t type,
         n++;
     }
     return n;
+}
+
+static void read_rdata(struct arena *a, const ldns_rr *rr,
+                       struct message_rdata *out)
+{
+    uint8_t *data;
+
+    for (size_t i = 0; i < ldns_rr_rd_count(rr); i++)
+        out->len += ldns_rdf_size(ldns_rr_rdf(rr, i));
+    data = arena_alloc(a, out->len + 1);
+    out->data = data;
+    out->ttl_s = ttl_of(rr);
+    for (size_t i = 0; i < ldns_rr_rd_count(rr); i++) {
+        const ldns_rdf *rdf = ldns_rr_rdf(rr, i);
+
+        memcpy(data, ldns_rdf_data(rdf), ldns_rdf_size(rdf));
+        data += ldns_rdf_size(rdf);
+    }
+}
+
+const struct message_rdata *message_rdatas(struct message *m, const char *name,
+                                           uint16_t type, size_t *n)
+{
+    size_t count = message_count(m, name, type), at = 0;
+    struct message_rdata *all = arena_array(m->arena, count, sizeof *all);
+
+    for (size_t i = 0; i < count; i++)
+        read_rdata(m->arena, next(m, &at, name, type), &all[i]);
+    *n = count;
+    return all;
 }
 
 const char *const *message_targets(struct message *m, const char *name,

@@ -57,6 +57,8 @@ void message_free(struct message *m);
 uint16_t message_id(const struct message *m);
 /* A response whose question is (name, type), class IN: RFC 5452 4. */
 bool message_answers(const struct message *m, const char *name, uint16_t type);
+/* A response of this opcode: 0 query, 5 update. RFC 1035 4.1.1, RFC 2136 1.3 */
+bool message_is_response(const struct message *m, unsigned opcode);
 int message_rcode(const struct message *m); /* RFC 1035 4.1.1, RFC 6891 6.1.3 */
 const char *message_rcode_name(int rcode);  /* "SERVFAIL" … */
 bool message_is_aa(const struct message *m);
@@ -77,6 +79,15 @@ const struct message_txt *message_txts(struct message *m, const char *name,
  * returns how many there are */
 size_t message_addrs(const struct message *m, const char *name, uint16_t type,
                      struct addr *out, size_t max, uint32_t *ttl_s);
+/* The raw data of the answer records of (name, type), names in them without
+ * compression; borrowed. */
+struct message_rdata {
+    const uint8_t *data;
+    size_t len;
+    uint32_t ttl_s;
+};
+const struct message_rdata *message_rdatas(struct message *m, const char *name,
+                                           uint16_t type, size_t *n);
 /* Targets of NS or CNAME records as canonical names; borrowed. */
 const char *const *message_targets(struct message *m, const char *name,
                                    uint16_t type, size_t *n);

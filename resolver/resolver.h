@@ -109,16 +109,18 @@ void resolver_find_txt(struct resolver *r, const struct addr *servers,
                        void *arg);
 
 /* The owners of a zone's _failover TXT records and their texts, by zone
- * transfer (AXFR over TCP, no TSIG yet) from the first of servers that grants
- * it. owners: sorted, no doubles; names below another zone cut (NS inside the
- * zone) are left out. At most 100,000 owners, 256 MiB of messages and a
- * minute. source: RFC 5936 */
+ * transfer (AXFR over TCP) from the first of servers that grants it. key:
+ * signs the request, and then every message of the answer must verify;
+ * borrowed until cb; NULL: no signatures. owners: sorted, no doubles; names
+ * below another zone cut (NS inside the zone) are left out. At most 100,000
+ * owners, 256 MiB of messages and a minute. source: RFC 5936, RFC 8945 5.3.1 */
 struct resolver_owner {
     const char *name;               /* canonical, without _failover */
     const struct message_txt *txts; /* all of them; NULL: not kept, look it up
                                        (above 32 MiB of texts, for all) */
     size_t ntxts;
 };
+struct tsig_key;
 struct resolver_owners {
     struct err err; /* ERR_NONE, ERR_RETRY, ERR_AUTH (REFUSED), ERR_LIMIT */
     const struct resolver_owner *owners;
@@ -128,6 +130,7 @@ struct resolver_owners {
 typedef void resolver_owners_cb(void *arg, const struct resolver_owners *o);
 void resolver_axfr_owners(struct resolver *r, const struct addr *servers,
                           size_t nservers, const char *zone,
-                          resolver_owners_cb *cb, void *arg);
+                          const struct tsig_key *key, resolver_owners_cb *cb,
+                          void *arg);
 
 #endif

@@ -36,6 +36,7 @@ struct spec_scope {
     size_t nused, cap_used;
     struct spec_check *checks;
     size_t nchecks, cap_checks, nforgotten;
+    size_t ndistinct; /* when it is closed */
     struct spec_dc *dcs;
     size_t ndcs, cap_dcs;
     struct spec_scenario *scenarios;
@@ -358,19 +359,54 @@ static size_t *make_map(struct spec_reader *r, struct place *p, size_t n)
     return map;
 }
 
+#define LOOK_BACK 8 /* equal checks stand close together */
+
+/* Equal checks in place get one index. p: as map was made from it */
+static void join_equal(struct spec_scope *s, const struct place *p, size_t *map)
+{
+    size_t kept = 0, first = 0, *ids;
+
+    ids = mem_array(s->nchecks, sizeof *ids); /* by index */
+    for (size_t i = 0; i < s->nchecks; i++) {
+        const struct spec_check *c = &s->checks[p[i].id];
+        size_t k = kept;
+
+        if (p[i].forgotten) {
+            map[p[i].id] = kept + i; /* beyond all */
+            continue;
+        }
+        first = p[i].name != NULL ? kept + 1 : first;
+        while (p[i].name == NULL && k > first && kept - k < LOOK_BACK &&
+               !spec_check_equal(&s->checks[ids[k - 1]], c))
+            k--;
+        if (p[i].name == NULL && k > first && kept - k < LOOK_BACK) {
+            map[p[i].id] = k - 1;
+            continue;
+        }
+        ids[kept] = p[i].id;
+        map[p[i].id] = kept++;
+    }
+    s->ndistinct = kept;
+    free(ids);
+}
+
 static void make_maps(struct spec_reader *r)
 {
     struct spec_scope *s = r->scope;
+    bool joins = r->ctx->to_run && s->nchecks > 1;
     struct place *p;
 
+    s->ndistinct = s->nchecks - s->nforgotten;
     /* Without names the order of reading is final. */
-    if (s->nown == 0 && s->nused == 0 && s->nforgotten == 0)
+    if (s->nown == 0 && s->nused == 0 && s->nforgotten == 0 && !joins)
         return;
     p = mem_array(s->nchecks + s->ndcs, sizeof *p);
     for (size_t i = 0; i < s->nchecks; i++)
         p[i] = (struct place){s->checks[i].name, s->checks[i].kind == FORGOTTEN,
                               i};
     s->map[SPEC_NAMED_CHECK] = make_map(r, p, s->nchecks);
+    if (joins)
+        join_equal(s, p, s->map[SPEC_NAMED_CHECK]);
     for (size_t i = 0; i < s->ndcs; i++)
         p[i] = (struct place){s->dcs[i].name, false, i};
     s->map[SPEC_NAMED_DC] = make_map(r, p, s->ndcs);
@@ -390,8 +426,12 @@ void spec_scope_close(struct spec_reader *r, struct spec *out)
         arena_array(r->arena, s->nscenarios + 1, sizeof *scenarios);
 
     make_maps(r);
-    for (size_t i = 0; i < s->nchecks; i++)
-        checks[spec_scope_index(r, SPEC_NAMED_CHECK, i)] = s->checks[i];
+    for (size_t i = s->nchecks; i-- > 0;) { /* the first of equal ones stays */
+        size_t at = spec_scope_index(r, SPEC_NAMED_CHECK, i);
+
+        if (at < s->ndistinct)
+            checks[at] = s->checks[i];
+    }
     for (size_t i = 0; i < s->ndcs; i++)
         dcs[spec_scope_index(r, SPEC_NAMED_DC, i)] = s->dcs[i];
     for (size_t i = 0; i < s->nscenarios; i++) {
@@ -399,7 +439,7 @@ void spec_scope_close(struct spec_reader *r, struct spec *out)
         scenarios[i].cond = *s->conds[i];
     }
     out->checks = checks;
-    out->nchecks = s->nchecks - s->nforgotten;
+    out->nchecks = s->ndistinct;
     out->dcs = dcs;
     out->ndcs = s->ndcs;
     out->scenarios = scenarios;

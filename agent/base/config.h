@@ -180,6 +180,13 @@ MUST_CHECK int config_secret_get(const struct config_provider *p,
                                  const struct config_field *fields,
                                  const char *name, char **secret,
                                  struct err *e);
+/* The whole content of the file that an option names, at most 4094 bytes; its
+ * rules are those of NAME-file above.
+ * out: *text — heap; the caller wipes and frees it by config_secret_free
+ * returns 0, or -1 with e set (ERR_AUTH, ERR_NOTFOUND no credential) */
+MUST_CHECK int config_secret_file_get(const struct config_provider *p,
+                                      const char *option, char **text,
+                                      struct err *e);
 void config_secret_free(char *secret); /* NULL is fine */
 /* The content of the file that option NAME-file names: no secret.
  * max: bytes at most

@@ -71,7 +71,9 @@ static int first_line(const char *path, char *text, size_t len, struct err *e)
     return 0;
 }
 
-static int read_open(const char *path, int fd, char *text, struct err *e)
+/* out: text — SECRET_MAX bytes with its NUL; *len */
+static int read_open(const char *path, int fd, char *text, size_t *out_len,
+                     struct err *e)
 {
     size_t len = 0;
 
@@ -89,7 +91,8 @@ static int read_open(const char *path, int fd, char *text, struct err *e)
         len += (size_t)n;
     }
     text[len] = '\0';
-    return first_line(path, text, len, e);
+    *out_len = len;
+    return 0;
 }
 
 int config_file_path(const struct config_provider *p, const char *option,
@@ -113,16 +116,33 @@ static int open_option(const struct config_provider *p, const char *option,
     return doer_open(p->doer, p->name, option, *path, e);
 }
 
+/* whole: as many lines as it has, without a NUL */
+static int whole_text(const char *path, const char *text, size_t len,
+                      struct err *e)
+{
+    if (len == SECRET_MAX - 1)
+        return err_set(e, ERR_AUTH, "%s: is longer than %d bytes", path,
+                       SECRET_MAX - 2);
+    if (strlen(text) != len)
+        return err_set(e, ERR_AUTH, "%s: holds a NUL byte", path);
+    return 0;
+}
+
+/* whole: the file, not its first line */
 static int secret_from_file(const struct config_provider *p, const char *option,
-                            char **secret, struct err *e)
+                            bool whole, char **secret, struct err *e)
 {
     char text[SECRET_MAX], *path;
+    size_t len = 0;
     int fd = open_option(p, option, &path, e), rc = -1;
 
     if (fd >= 0) {
-        rc = read_open(path, fd, text, e);
+        rc = read_open(path, fd, text, &len, e);
         (void)close(fd);
     }
+    if (rc == 0)
+        rc = whole ? whole_text(path, text, len, e)
+                   : first_line(path, text, len, e);
     if (rc == 0)
         *secret = mem_strdup(text);
     explicit_bzero(text, sizeof text);
@@ -199,7 +219,7 @@ int config_secret_get(const struct config_provider *p,
 
     *secret = NULL;
     if (file != NULL) {
-        int rc = secret_from_file(p, option, secret, e);
+        int rc = secret_from_file(p, option, false, secret, e);
 
         if (rc != 0)
             (void)err_wrap(e, "provider %s: %s", p->name, option);
@@ -218,6 +238,15 @@ int config_secret_get(const struct config_provider *p,
                    name, name, name,
                    f->env != NULL ? ", or the environment's " : "",
                    f->env != NULL ? f->env : "");
+}
+
+int config_secret_file_get(const struct config_provider *p, const char *option,
+                           char **text, struct err *e)
+{
+    *text = NULL;
+    if (secret_from_file(p, option, true, text, e) == 0)
+        return 0;
+    return err_wrap(e, "provider %s: %s", p->name, option);
 }
 
 void config_secret_free(char *secret)

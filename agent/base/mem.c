@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #define CHUNK_MIN 4096u
 #define CHUNK_MAX 65536u
 
@@ -100,6 +104,21 @@ void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
     memset((char *)p + *cap * size, 0, (want - *cap) * size);
     *cap = want;
     return p;
+}
+
+void mem_live_long(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, CHUNK_MAX);
+    (void)mallopt(M_ARENA_MAX, 1); /* its threads do little */
+#endif
+}
+
+void mem_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }
 
 struct arena *arena_new(void)

@@ -23,6 +23,14 @@ char *mem_printf(const char *fmt, ...)
 void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
     __attribute__((returns_nonnull));
 
+/* For a process that lives long: large pieces come from the system and go back
+ * there at once, so that what lived short leaves no holes between what stays.
+ * Where the C library can; once, at the beginning. */
+void mem_live_long(void);
+/* Gives back to the system what was freed, where the C library can; for after
+ * work that took much more than what is left of it. Milliseconds. */
+void mem_trim(void);
+
 /* An arena: many small pieces, dropped at once by arena_free. */
 struct arena;
 struct arena *arena_new(void) __attribute__((returns_nonnull));

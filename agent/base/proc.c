@@ -238,6 +238,7 @@ static int spawn(struct proc *r, char *const *argv,
 {
     uv_stdio_container_t io[3];
     uv_process_options_t o;
+    char **env = s->env == NULL ? proc_env_new() : NULL;
     int rc;
 
     memset(io, 0, sizeof io);
@@ -256,10 +257,11 @@ static int spawn(struct proc *r, char *const *argv,
     o.file = argv[0];
     o.args = (char **)(uintptr_t)argv; /* libuv only reads it */
     o.cwd = s->dir;
-    o.env = (char **)(uintptr_t)s->env;
+    o.env = env != NULL ? env : (char **)(uintptr_t)s->env;
     o.flags = UV_PROCESS_DETACHED;
     o.exit_cb = on_exit_status;
     rc = uv_spawn(loop_uv(r->loop), &r->process, &o);
+    free(env);
     r->process.data = r;
     r->handles++;
     return rc;

@@ -39,11 +39,16 @@ void proc_argv_free(char **argv);
  * returns 0, or -1 with e set (ERR_LOCAL). source: execvp(3) */
 MUST_CHECK int proc_find(const char *program, struct err *e);
 
+/* Of this process' environment what a command gets: PATH, HOME, USER, LOGNAME,
+ * SHELL, LANG, LANGUAGE, LC_*, TZ and TMPDIR. The rest may hold secrets.
+ * returns "NAME=value" strings, ends with NULL; the list is heap (free), the
+ * strings are the environment's. source: environ(7) */
+char **proc_env_new(void) __attribute__((returns_nonnull));
 /* What a command gets beside its words. */
 struct proc_setting {
     const char *dir;  /* NULL: as is */
     char *const *env; /* "NAME=value", ends with NULL; its PATH is searched;
-                         NULL: ours */
+                         NULL: that of proc_env_new */
     const int *stdio; /* two descriptors, its standard input and output, which
                          are not read or written here; output then is stderr
                          alone; NULL: input and output as with proc_run */
@@ -54,7 +59,8 @@ struct proc_setting {
  * loop_free. After timeout_ms (more than 0) the group gets SIGTERM, a second
  * later SIGKILL. A process that outlives the command (a service that it
  * started) is let live; its output is not waited for. argv, dir and input are
- * copied where they are needed later. The handle is valid until cb starts.
+ * copied where they are needed later; the environment is that of proc_env_new.
+ * The handle is valid until cb starts.
  * source: uv_spawn(3), setsid(2), kill(2) */
 struct proc;
 struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,

@@ -70,9 +70,9 @@ static int become(const struct sandbox_user *u, struct err *e)
     return 0;
 }
 
-int sandbox_enter(const struct sandbox_user *u, struct err *e)
+int sandbox_enter(const struct sandbox_user *u, const char *dir, struct err *e)
 {
     if (sandbox_impl_before(e) != 0 || become(u, e) != 0)
         return -1;
-    return sandbox_impl_after(e);
+    return sandbox_impl_after(dir, e);
 }

@@ -30,16 +30,19 @@ MUST_CHECK int sandbox_user_find(const char *name, struct sandbox_user *u,
                                  struct err *e);
 
 /* Becomes u with u's groups; drops every capability, those of the bounding set
- * too; refuses new privileges; and allows the system calls of a service alone:
- * no program is started, no process made, traced or signalled, nothing
+ * too; refuses new privileges; writes, makes and removes files below dir alone
+ * (where the kernel has Landlock); and allows the system calls of a service
+ * only: no program is started, no process made, traced or signalled, nothing
  * mounted, no socket but of IP, UNIX and NETLINK. What others find missing
  * fails with ENOSYS, which libraries know how to go without; starting
  * programs, making and tracing processes ends the process (SIGSYS; the
- * kernel's audit log names the call). Threads that are there take part.
+ * kernel's audit log names the call). Threads that are there take part, but for
+ * the files.
  * A build for the address sanitizer leaves the system calls alone: it makes
  * processes itself.
  * returns 0, or -1 with e set (ERR_LOCAL): then the process has to end */
-MUST_CHECK int sandbox_enter(const struct sandbox_user *u, struct err *e);
+MUST_CHECK int sandbox_enter(const struct sandbox_user *u, const char *dir,
+                             struct err *e);
 
 /* What the system says that a process may do, in words: "user dnsfailover, no
  * capabilities, no new privileges, system calls filtered". returns out, or

@@ -7,6 +7,6 @@
 
 /* Before and after the user has changed. returns 0, or -1 with e set. */
 MUST_CHECK int sandbox_impl_before(struct err *e);
-MUST_CHECK int sandbox_impl_after(struct err *e);
+MUST_CHECK int sandbox_impl_after(const char *dir, struct err *e);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/base/sandbox.h"
+#include "agent/base/sandbox_files.h"
 #include "agent/base/sandbox_filter.h"
 #include "agent/base/sandbox_impl.h"
 
@@ -45,12 +46,14 @@ static int drop_capabilities(struct err *e)
     return 0;
 }
 
-int sandbox_impl_after(struct err *e)
+int sandbox_impl_after(const char *dir, struct err *e)
 {
     if (drop_capabilities(e) != 0)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return fail(e, "new privileges");
+    if (sandbox_files_restrict(dir, e) != 0)
+        return -1;
     return sandbox_filter_load(e);
 }
 

@@ -10,8 +10,9 @@ int sandbox_impl_before(struct err *e)
     return 0;
 }
 
-int sandbox_impl_after(struct err *e)
+int sandbox_impl_after(const char *dir, struct err *e)
 {
+    (void)dir;
     (void)e;
     return 0;
 }

@@ -78,6 +78,10 @@ extern const struct cli_command cli_simulate, cli_providers, cli_doctor;
 struct config *cli_config(const struct cli_options *o);
 /* The same, which the helper hands out. */
 struct config *cli_config_again(const struct cli_options *o, struct helper *h);
+/* A service that holds that state saves it, so that what is read next is how
+ * things are now. Where none runs, nothing; one that does not answer is told
+ * on standard error. */
+void cli_ask_to_save(const char *state_path);
 /* "dnsfailover: text" on standard error; returns code. */
 int cli_fail(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

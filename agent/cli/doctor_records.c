@@ -111,8 +111,10 @@ static bool start(struct doctor *d, struct doctor_zone *z, struct owners *o)
     if (z->cfg->discover == DISCOVER_NAMES)
         return false;
     if (z->cfg->discover == DISCOVER_AXFR && z->nservers > 0)
-        resolver_axfr_owners(d->resolver, z->servers, z->nservers, z->name,
-                             on_axfr, o);
+        resolver_axfr_owners(
+            d->resolver, z->servers, z->nservers, z->name,
+            z->provider == NULL ? NULL : provider_transfer_key(z->provider),
+            on_axfr, o);
     else if (z->cfg->discover == DISCOVER_AXFR || z->provider == NULL)
         return false; /* told already */
     else if (z->provider->ops->list_specs != NULL)

@@ -215,8 +215,8 @@ const struct cli_command cli_explain = {
     "why a record is published or not, and what is next",
     "Its checks with counters and last results, its conditions, the data\n"
     "centres, what is missing for the next change and when it can come at the\n"
-    "earliest, and the worst-case failover time. Read from the state: asks\n"
-    "nobody. --cron: its interval stands for accessPeriod; without it, as far\n"
-    "apart as the last rounds were.",
+    "earliest, and the worst-case failover time. Read from the state,\n"
+    "which a running service saves first. --cron: its interval stands for\n"
+    "accessPeriod; without it, as far apart as the last rounds were.",
     "cJChV",
     run};

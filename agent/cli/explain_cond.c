@@ -78,13 +78,13 @@ static void add_counters(cJSON *o, const struct explain *x,
     (void)cJSON_AddNumberToObject(o, "good", h->last_ok ? h->streak : 0);
     (void)cJSON_AddNumberToObject(o, "failed", h->last_ok ? 0 : h->streak);
     (void)cJSON_AddNumberToObject(o, "requiredSuccess",
-                                  k->rule.required_success);
+                                  k->spec->required_success);
     (void)cJSON_AddNumberToObject(o, "requiredFailure",
-                                  k->rule.required_failure);
+                                  k->spec->required_failure);
     (void)cJSON_AddNumberToObject(o, "accessPeriod",
-                                  (double)k->rule.access_period_ms / 1000.0);
+                                  (double)k->spec->access_period_ms / 1000.0);
     (void)cJSON_AddNumberToObject(o, "retryPeriod",
-                                  (double)k->retry_period_ms / 1000.0);
+                                  (double)k->spec->retry_period_ms / 1000.0);
 }
 
 cJSON *explain_check(struct explain *x, size_t check, long place)

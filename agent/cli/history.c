@@ -47,6 +47,23 @@ static bool each(void *arg, const struct state_event *ev)
     return true;
 }
 
+static int show(const struct cli_options *o, const struct config *cfg,
+                const char *want, struct printer *p)
+{
+    struct state *s = NULL;
+    struct err e;
+    int rc = CLI_DONE;
+
+    cli_ask_to_save(cfg->state);
+    if (state_open(cfg->state, true, &s, &e) != 0 ||
+        state_history(s, want[0] != '\0' ? want : NULL, (size_t)o->limit, each,
+                      p, &e) != 0)
+        rc =
+            cli_fail(e.code == ERR_INPUT ? CLI_USAGE : CLI_FAILED, "%s", e.msg);
+    state_close(s);
+    return rc;
+}
+
 static int run(const struct cli_options *o, char *const *args)
 {
     static const char *const heads[] = {"TIME", "EVENT",  "NAME", "TYPE",
@@ -54,22 +71,16 @@ static int run(const struct cli_options *o, char *const *args)
     struct printer p = {o->json ? NULL : table_new(heads)};
     char want[NAME_SIZE] = "";
     struct config *cfg = NULL;
-    struct state *s = NULL;
-    struct err e;
     int rc = CLI_DONE;
 
     if (args[0] != NULL && (args[1] != NULL || cli_name(args[0], want) != 0))
         rc = CLI_USAGE;
     else if ((cfg = cli_config(o)) == NULL)
         rc = CLI_USAGE;
-    else if (state_open(cfg->state, true, &s, &e) != 0 ||
-             state_history(s, want[0] != '\0' ? want : NULL, (size_t)o->limit,
-                           each, &p, &e) != 0)
-        rc =
-            cli_fail(e.code == ERR_INPUT ? CLI_USAGE : CLI_FAILED, "%s", e.msg);
+    else
+        rc = show(o, cfg, want, &p);
     if (p.table != NULL)
         table_print(p.table, stdout);
-    state_close(s);
     config_free(cfg);
     return rc;
 }

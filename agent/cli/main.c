@@ -1,4 +1,3 @@
-#include <curl/curl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
+#include "agent/engine/control.h"
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {
@@ -65,6 +65,18 @@ int cli_fail(int code, const char *fmt, ...)
     va_end(ap);
     (void)fputc('\n', stderr);
     return code;
+}
+
+void cli_ask_to_save(const char *state_path)
+{
+    struct err e;
+
+    if (control_ask(state_path, "{\"save\":true}", &e) != 0 &&
+        e.code != ERR_NOTFOUND)
+        (void)cli_fail(0,
+                       "the running service did not save its state now (%s): "
+                       "this is what it saved last",
+                       e.msg);
 }
 
 int cli_name(const char *arg, char out[NAME_SIZE])
@@ -364,7 +376,6 @@ static int run_command(int argc, char **argv, const struct cli_command *c,
                        struct cli_options *o)
 {
     char where[64];
-    int rc;
 
     (void)snprintf(where, sizeof where, "dnsfailover %s", c->name);
     if (parse(argc, argv, where, c->takes, false, o) != 0)
@@ -375,10 +386,7 @@ static int run_command(int argc, char **argv, const struct cli_command *c,
         return version();
     if (o->verbose)
         log_set_level(LOG_INFO);
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    rc = c->run(o, argv + optind);
-    curl_global_cleanup();
-    return rc;
+    return c->run(o, argv + optind);
 }
 
 int main(int argc, char **argv)

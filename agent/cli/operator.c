@@ -181,6 +181,8 @@ static int begin(const struct cli_options *o, bool looks,
     env->cfg = cli_config(o);
     if (env->cfg == NULL)
         return CLI_USAGE;
+    if (looks)
+        cli_ask_to_save(env->cfg->state);
     if ((looks ? state_open(env->cfg->state, true, &env->state, &e)
                : edit_state(env, env->cfg->state, &e)) != 0)
         return cli_fail(e.code == ERR_BUSY    ? CLI_BUSY

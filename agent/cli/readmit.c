@@ -57,7 +57,7 @@ static int no_data(struct operator_env *env, const struct recall_zone *z,
 
     (void)fprintf(stderr, "dnsfailover: %s has no value \"%s\"; known:", name,
                   data);
-    for (row = state_values(env->state); row != NULL; row = row->hh.next)
+    for (row = state_values(env->state); row != NULL; row = row->next)
         if (strncmp(row->key, prefix, len) == 0)
             (void)fprintf(stderr, " %s", strrchr(row->key, '|') + 1);
     (void)fputc('\n', stderr);
@@ -87,7 +87,7 @@ static void warn_of_dc(struct operator_env *env, struct recall_zone *z,
         struct state_judge *row = NULL;
         struct judge_memory m;
 
-        HASH_FIND_STR(state_judges(env->state), key, row);
+        row = state_judge_find(env->state, key);
         free(key);
         if (s == NULL || row == NULL)
             continue;

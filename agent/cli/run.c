@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "agent/base/log.h"
+#include "agent/base/mem.h"
 #include "agent/cli/cli.h"
 #include "agent/engine/helper_main.h"
 #include "agent/engine/service.h"
@@ -74,6 +75,7 @@ static int run(const struct cli_options *o, char *const *args)
     struct err e;
     int code;
 
+    mem_live_long();
     if (args[0] != NULL)
         return cli_fail(CLI_USAGE, "run takes no argument; found \"%s\"",
                         args[0]);

@@ -56,11 +56,11 @@ static int by_key(const void *pa, const void *pb)
 
 static struct state_value **sorted(struct state *s, size_t *n)
 {
-    struct state_value **v = mem_array(HASH_COUNT(state_values(s)), sizeof *v);
+    struct state_value **v = mem_array(state_nvalues(s), sizeof *v);
     struct state_value *row;
 
     *n = 0;
-    for (row = state_values(s); row != NULL; row = row->hh.next)
+    for (row = state_values(s); row != NULL; row = row->next)
         v[(*n)++] = row;
     qsort(v, *n, sizeof *v, by_key);
     return v;
@@ -119,7 +119,7 @@ static void print_reasons(struct state *s, const char *want)
 {
     struct state_set *row;
 
-    for (row = state_sets(s); row != NULL; row = row->hh.next) {
+    for (row = state_sets(s); row != NULL; row = row->next) {
         struct parts p = split(row->key);
 
         const char *why = reason_of(row);
@@ -209,7 +209,7 @@ static void json_specs(struct state *s, cJSON *list)
 {
     struct state_spec *row;
 
-    for (row = state_specs(s); row != NULL; row = row->hh.next) {
+    for (row = state_specs(s); row != NULL; row = row->next) {
         struct parts p = split(row->key);
         cJSON *o = cJSON_CreateObject();
         char good[32];
@@ -269,6 +269,7 @@ static int run(const struct cli_options *o, char *const *args)
     cfg = cli_config(o);
     if (cfg == NULL)
         return CLI_USAGE;
+    cli_ask_to_save(cfg->state);
     rc = state_open(cfg->state, true, &s, &e);
     if (rc == 0 && o->json) {
         print_json(cfg, s, want);
@@ -293,6 +294,6 @@ const struct cli_command cli_status = {
     "what the last round saw and did",
     "A table of the managed records (of NAME and below), the data centres,\n"
     "what the operator asked for, and the problems that stand. Read from the\n"
-    "state: asks nobody.",
+    "state, which a running service saves first.",
     "cJhV",
     run};

@@ -35,13 +35,15 @@ struct check_run {
 static void add_to_group(struct check_run *r, const struct check *k)
 {
     struct group *g = NULL;
+    size_t len = 0;
+    const char *key = checks_probe_key(k, &len);
 
-    HASH_FIND_STR(r->groups, k->probe_key, g);
+    HASH_FIND(hh, r->groups, key, len, g);
     if (g == NULL) {
         g = mem_alloc(sizeof *g);
-        g->key = k->probe_key;
+        g->key = key;
         g->owner = r;
-        HASH_ADD_KEYPTR(hh, r->groups, g->key, strlen(g->key), g);
+        HASH_ADD_KEYPTR(hh, r->groups, g->key, len, g);
     }
     g->checks = mem_grow(g->checks, &g->cap, g->n, sizeof(struct check *));
     g->checks[g->n++] = k;
@@ -112,8 +114,8 @@ static bool group_next(const struct group *g, int64_t *at_ms)
 
     for (size_t i = 0; i < g->n; i++)
         if (is_open(g->owner, g->checks[i]) &&
-            g->checks[i]->retry_period_ms < pace)
-            pace = g->checks[i]->retry_period_ms;
+            g->checks[i]->spec->retry_period_ms < pace)
+            pace = g->checks[i]->spec->retry_period_ms;
     if (pace == INT64_MAX)
         return false;
     *at_ms = g->started_ms + pace;
@@ -160,13 +162,14 @@ static void count(struct check_run *r, const struct check *k,
                   const struct check_shot_result *s)
 {
     struct check_run_result *res = &r->results[k->id];
+    const struct health_rule rule = checks_rule(k);
 
     if (s->result == HEALTH_LOCAL)
         res->locals++;
     else
         res->results++;
-    (void)health_feed(&k->row->health, &k->rule, s->result, state_now_ms());
-    state_text(&k->row->note, s->note);
+    (void)health_feed(&k->row->health, &rule, s->result, state_now_ms());
+    checks_note(r->checks, k->row, s->note);
 }
 
 static bool is_up_or_new(const struct group *g)

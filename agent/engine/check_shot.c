@@ -7,14 +7,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/engine/gate.h"
 
 #define ADDRESSES_MAX 40 /* of a host; more are left out */
-
-struct gate { /* one target address, and when it may be probed again */
-    uint8_t key[17];
-    int64_t next_ms;
-    UT_hash_handle hh;
-};
 
 struct shot;
 
@@ -22,31 +17,42 @@ struct shot;
 struct aim {
     struct shot *shot;
     struct probe_spec probe;
-    struct check_params params; /* borrowed by the probe until it ends */
+    struct check_params *params; /* borrowed by the probe until it ends; NULL:
+                                    its kind has none */
     struct loop_timer *timer;
 };
 
+/* What the resolver said of a host. */
+struct found {
+    size_t waiting; /* answers that are still out */
+    size_t n;
+    bool failed;
+    struct addr v[ADDRESSES_MAX];
+};
+
+#define NOTE_SIZE 200
+
+/* One is made for each probe, and thousands may be out: the usual one, of a
+ * single address, is a single small piece. */
 struct shot {
     struct check_shots *owner;
     const struct check *check;
     check_shot_cb *cb;
     void *arg;
-    struct aim *aims;
+    struct aim *aims; /* &one where n is 1 */
     size_t n;
     uint32_t need;
-    size_t waiting, ok, failed, local, timed_out;
-    size_t lookups; /* answers of the resolver still awaited */
-    struct addr found[ADDRESSES_MAX];
-    size_t nfound;
-    bool lookup_failed;
-    bool partly; /* some address could not be tried: note says why */
-    char note[200];
+    uint32_t waiting, ok, failed, local, timed_out;
+    bool partly;         /* some address could not be tried: note says why */
+    struct found *found; /* NULL: no host is looked up */
+    char *note;          /* NULL: none yet */
     struct shot *prev, *next;
+    struct aim one;
 };
 
 struct check_shots {
     struct check_run_env env;
-    struct gate *gates;
+    struct gates *gates;
     struct shot *out;
 };
 
@@ -55,23 +61,42 @@ struct check_shots *check_shots_new(const struct check_run_env *env)
     struct check_shots *s = mem_alloc(sizeof *s);
 
     s->env = *env;
+    s->gates = gates_new();
     return s;
+}
+
+static void drop_aims(struct shot *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->aims[i].params != NULL)
+            check_params_fini(t->aims[i].params);
+        free(t->aims[i].params);
+    }
+    if (t->aims != &t->one)
+        free(t->aims);
+    t->aims = NULL;
+    t->n = 0;
+    memset(&t->one, 0, sizeof t->one);
+}
+
+static void make_aims(struct shot *t, size_t n)
+{
+    t->aims = n > 1 ? mem_array(n, sizeof *t->aims) : &t->one;
+    t->n = n;
 }
 
 static void shot_free(struct shot *t)
 {
-    for (size_t i = 0; i < t->n; i++) {
+    for (size_t i = 0; i < t->n; i++)
         loop_timer_cancel(t->aims[i].timer);
-        check_params_fini(&t->aims[i].params);
-    }
-    free(t->aims);
+    drop_aims(t);
+    free(t->found);
+    free(t->note);
     free(t);
 }
 
 void check_shots_free(struct check_shots *s)
 {
-    struct gate *g, *gn;
-
     if (s == NULL)
         return;
     while (s->out != NULL) {
@@ -80,11 +105,7 @@ void check_shots_free(struct check_shots *s)
         DL_DELETE(s->out, t);
         shot_free(t);
     }
-    HASH_ITER(hh, s->gates, g, gn)
-    {
-        HASH_DEL(s->gates, g);
-        free(g);
-    }
+    gates_free(s->gates);
     free(s);
 }
 
@@ -93,7 +114,8 @@ void check_shots_free(struct check_shots *s)
 
 static void finish(struct shot *t)
 {
-    struct check_shot_result r = {HEALTH_LOCAL, false, t->note};
+    struct check_shot_result r = {HEALTH_LOCAL, false,
+                                  t->note != NULL ? t->note : ""};
 
     if (t->ok >= t->need)
         r.result = HEALTH_OK;
@@ -109,16 +131,32 @@ static void finish(struct shot *t)
  * success decides. */
 static bool tells(const struct shot *t, const struct probe_result *r)
 {
-    if (t->note[0] == '\0')
+    if (t->note == NULL)
         return true;
     return t->partly ? r->verdict == PROBE_OK : r->verdict != PROBE_OK;
+}
+
+static void take_note(struct shot *t, const struct aim *a,
+                      const struct probe_result *r)
+{
+    char text[128], target[ADDR_TEXT_SIZE], note[NOTE_SIZE];
+
+    if (!tells(t, r))
+        return;
+    probe_describe(&a->probe, r, text);
+    if (t->n == 1 && t->check->host == NULL)
+        (void)snprintf(note, sizeof note, "%s", text);
+    else
+        (void)snprintf(note, sizeof note, "%s at %s", text,
+                       addr_format(&a->probe.target, target));
+    free(t->note);
+    t->note = mem_strdup(note);
 }
 
 static void on_probe(void *arg, const struct probe_result *r)
 {
     struct aim *a = arg;
     struct shot *t = a->shot;
-    char text[128], target[ADDR_TEXT_SIZE];
 
     t->waiting--;
     if (r->verdict == PROBE_OK)
@@ -128,36 +166,13 @@ static void on_probe(void *arg, const struct probe_result *r)
     else
         t->local++;
     t->timed_out += r->reason == PROBE_TIMEOUT;
-    if (tells(t, r)) {
-        probe_describe(&a->probe, r, text);
-        if (t->n == 1 && t->check->host == NULL)
-            (void)snprintf(t->note, sizeof t->note, "%s", text);
-        else
-            (void)snprintf(t->note, sizeof t->note, "%s at %s", text,
-                           addr_format(&a->probe.target, target));
-    }
+    take_note(t, a, r);
     if (t->waiting == 0)
         finish(t);
 }
 
 /* --- aiming ------------------------------------------------------------------
  */
-
-static struct gate *gate_get(struct check_shots *s, const struct addr *a)
-{
-    struct gate *g = NULL;
-    uint8_t key[17] = {a->family};
-
-    memcpy(key + 1, a->bytes, 16);
-    HASH_FIND(hh, s->gates, key, sizeof key, g);
-    if (g == NULL) {
-        g = mem_alloc(sizeof *g);
-        memcpy(g->key, key, sizeof key);
-        g->next_ms = INT64_MIN;
-        HASH_ADD(hh, s->gates, key, sizeof g->key, g);
-    }
-    return g;
-}
 
 static void fire(void *arg)
 {
@@ -181,40 +196,53 @@ static void end_without_probe(struct shot *t, bool fails, const char *note)
     t->need = 1;
     t->failed = fails;
     t->local = !fails;
-    (void)snprintf(t->note, sizeof t->note, "%.190s", note);
-    t->n = 1;
-    t->aims = mem_array(1, sizeof *t->aims);
+    free(t->note);
+    t->note = mem_strndup(note, NOTE_SIZE - 1);
+    make_aims(t, 1);
     t->aims[0].timer = loop_timer_start(t->owner->env.loop, 0, finish_later, t);
 }
 
 static bool is_allowed(void *arg, const struct addr *a)
 {
-    const struct check_run_env *env = arg;
+    const struct check_shots *s = arg;
     struct err e;
 
-    return env->limits == NULL || probe_allowed(env->limits, a, "", &e) == 0;
+    return s->env.limits == NULL ||
+           probe_allowed(s->env.limits, a, "", &e) == 0;
+}
+
+static int64_t turn_ms(void *arg, const struct addr *a)
+{
+    struct check_shots *s = arg;
+    int64_t now_ms = clock_mono_ms();
+
+    return gates_take(s->gates, a, now_ms, CHECK_RUN_GAP_MS) - now_ms;
 }
 
 static int load_aims(struct shot *t, const struct addr *targets, size_t n,
                      struct err *e)
 {
     struct check_run_env *env = &t->owner->env;
+    enum probe_kind kind = check_params_kind(t->check->spec->kind);
 
-    t->aims = mem_array(n, sizeof *t->aims);
-    t->n = n;
+    make_aims(t, n);
     for (size_t i = 0; i < n; i++) {
         struct aim *a = &t->aims[i];
 
-        if (check_params_init(&a->params, t->check, &targets[i], env->commands,
-                              env->ncommands, e) != 0)
-            return -1;
-        a->params.probe.allowed = is_allowed;
-        a->params.probe.allowed_arg = env;
         a->shot = t;
-        a->probe.kind = check_params_kind(t->check->spec->kind);
+        a->probe.kind = kind;
         a->probe.target = targets[i];
         a->probe.timeout_ms = t->check->spec->timeout_ms;
-        a->probe.params = &a->params.probe;
+        if (kind == PROBE_TCP || kind == PROBE_ICMP)
+            continue;
+        a->params = mem_alloc(sizeof *a->params);
+        if (check_params_init(a->params, t->check, &targets[i], env->commands,
+                              env->ncommands, e) != 0)
+            return -1;
+        a->params->probe.allowed = is_allowed;
+        a->params->probe.turn_ms = turn_ms;
+        a->params->probe.allowed_arg = t->owner;
+        a->probe.params = &a->params->probe;
     }
     return 0;
 }
@@ -225,19 +253,16 @@ static void aim_at(struct shot *t, const struct addr *targets, size_t n)
     struct err e;
 
     if (load_aims(t, targets, n, &e) != 0) {
-        for (size_t i = 0; i < n; i++)
-            check_params_fini(&t->aims[i].params);
-        free(t->aims);
+        drop_aims(t);
         end_without_probe(t, false, e.msg);
         return;
     }
-    t->waiting = n;
+    t->waiting = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
         struct aim *a = &t->aims[i];
-        struct gate *g = gate_get(t->owner, &targets[i]);
-        int64_t at_ms = g->next_ms > now_ms ? g->next_ms : now_ms;
+        int64_t at_ms =
+            gates_take(t->owner->gates, &targets[i], now_ms, CHECK_RUN_GAP_MS);
 
-        g->next_ms = at_ms + CHECK_RUN_GAP_MS;
         if (at_ms > now_ms)
             a->timer =
                 loop_timer_start(t->owner->env.loop, at_ms - now_ms, fire, a);
@@ -254,33 +279,35 @@ static void miss(struct shot *t, const char *why)
 {
     t->local = 1;
     t->partly = true;
-    (void)snprintf(t->note, sizeof t->note, "%.190s", why);
+    free(t->note);
+    t->note = mem_strndup(why, NOTE_SIZE - 1);
 }
 
 /* Every address of the host under the agent's limits. */
 static void aim_at_host(struct shot *t)
 {
     const struct probe_limits *limits = t->owner->env.limits;
+    struct found *f = t->found;
     size_t n = 0, refused = 0;
     struct err e = {ERR_NONE, ""};
 
-    for (size_t i = 0; i < t->nfound; i++) {
-        t->found[n] = t->found[i];
-        t->found[n].port = t->check->spec->port;
-        if (limits != NULL && probe_allowed(limits, &t->found[n], "", &e) != 0)
+    for (size_t i = 0; i < f->n; i++) {
+        f->v[n] = f->v[i];
+        f->v[n].port = t->check->spec->port;
+        if (limits != NULL && probe_allowed(limits, &f->v[n], "", &e) != 0)
             refused++;
         else
             n++;
     }
     if (n > 0 && refused > 0)
         miss(t, e.msg);
-    else if (n > 0 && t->lookup_failed)
+    else if (n > 0 && f->failed)
         miss(t, "some of its addresses could not be looked up");
     if (n > 0)
-        aim_at(t, t->found, n);
+        aim_at(t, f->v, n);
     else if (refused > 0)
         end_without_probe(t, false, e.msg);
-    else if (t->lookup_failed)
+    else if (f->failed)
         end_without_probe(t, false, "its addresses could not be looked up");
     else
         end_without_probe(t, true, "no such name, or no address");
@@ -289,19 +316,19 @@ static void aim_at_host(struct shot *t)
 static void on_addresses(void *arg, const struct resolver_answer *answer)
 {
     struct shot *t = arg;
+    struct found *f = t->found;
     static const uint16_t types[] = {MESSAGE_A, MESSAGE_AAAA};
 
     for (size_t i = 0; i < 2 && answer->outcome == RESOLVER_FOUND; i++) {
         uint32_t ttl_s = 0;
-        size_t n =
-            message_addrs(answer->message, NULL, types[i], t->found + t->nfound,
-                          ADDRESSES_MAX - t->nfound, &ttl_s);
+        size_t room = ADDRESSES_MAX - f->n, n;
 
-        t->nfound +=
-            n < ADDRESSES_MAX - t->nfound ? n : ADDRESSES_MAX - t->nfound;
+        n = message_addrs(answer->message, NULL, types[i], f->v + f->n, room,
+                          &ttl_s);
+        f->n += n < room ? n : room;
     }
-    t->lookup_failed = t->lookup_failed || answer->outcome == RESOLVER_FAILED;
-    if (--t->lookups == 0)
+    f->failed = f->failed || answer->outcome == RESOLVER_FAILED;
+    if (--f->waiting == 0)
         aim_at_host(t);
 }
 
@@ -321,7 +348,8 @@ void check_shot(struct check_shots *s, const struct check *c, check_shot_cb *cb,
     } else if (s->env.resolver == NULL) {
         end_without_probe(t, false, "no resolver to look it up");
     } else {
-        t->lookups = 2;
+        t->found = mem_alloc(sizeof *t->found);
+        t->found->waiting = 2;
         resolver_lookup(s->env.resolver, c->host, MESSAGE_A, false,
                         on_addresses, t);
         resolver_lookup(s->env.resolver, c->host, MESSAGE_AAAA, false,

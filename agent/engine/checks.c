@@ -11,17 +11,16 @@
 
 #define KEY_MAX 70000 /* a spec's whole text fits */
 
-struct entry { /* finds a check by its key */
-    struct check check;
-    UT_hash_handle hh;
-};
-
 struct checks {
     struct state *state;
     struct arena *arena;
-    struct entry *by_key;
     struct check **list;
     size_t n, cap;
+    /* Finds a check by its row, open addressing; while they are added. */
+    struct check **slots;
+    size_t nslots;      /* a power of two; 0: none */
+    const char *name;   /* the last that was copied, with its final dot */
+    const char *copied; /* and its copy, without */
 };
 
 struct checks *checks_new(struct state *s)
@@ -33,20 +32,56 @@ struct checks *checks_new(struct state *s)
     return c;
 }
 
+void checks_settle(struct checks *c)
+{
+    struct check **list = mem_array(c->n, sizeof *list);
+
+    if (c->n > 0)
+        memcpy(list, c->list, c->n * sizeof *list);
+    free(c->list);
+    c->list = list;
+    c->cap = c->n;
+    free(c->slots);
+    c->slots = NULL;
+    c->nslots = 0;
+    c->name = NULL;
+}
+
 void checks_free(struct checks *c)
 {
-    struct entry *e, *next;
-
     if (c == NULL)
         return;
-    HASH_ITER(hh, c->by_key, e, next)
-    {
-        HASH_DEL(c->by_key, e);
-        free(e);
-    }
+    free(c->slots);
     free(c->list);
     arena_free(c->arena);
     free(c);
+}
+
+/* --- by row --------------------------------------------------------------
+ */
+
+/* Where the check of that row is, or would be. */
+static struct check **slot_of(struct checks *c, const struct state_check *row)
+{
+    uint64_t h = (uint64_t)(uintptr_t)row * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(h >> 32) & (c->nslots - 1);
+
+    while (c->slots[at] != NULL && c->slots[at]->row != row)
+        at = (at + 1) & (c->nslots - 1);
+    return &c->slots[at];
+}
+
+static void make_room(struct checks *c)
+{
+    if (2 * (c->n + 1) <= c->nslots)
+        return;
+    free(c->slots);
+    c->nslots = 64;
+    while (c->nslots < 4 * (c->n + 1))
+        c->nslots *= 2;
+    c->slots = mem_array(c->nslots, sizeof(struct check *));
+    for (size_t i = 0; i < c->n; i++)
+        *slot_of(c, c->list[i]->row) = c->list[i];
 }
 
 /* --- keys ---------------------------------------------------------------- */
@@ -101,9 +136,11 @@ static void add_targets(struct buf *b, const struct check *k)
         buf_printf(b, " need=%u", k->need);
 }
 
-static void make_keys(struct checks *c, struct check *k)
+/* The row of its key. */
+static struct state_check *find_row(struct checks *c, struct check *k)
 {
     const struct spec_check *s = k->spec;
+    struct state_check *row;
     struct buf b;
 
     buf_init(&b, KEY_MAX);
@@ -113,25 +150,24 @@ static void make_keys(struct checks *c, struct check *k)
     add_text(&b, "for", k->name);
     buf_printf(&b, " timeout=%" PRId64 "%s", s->timeout_ms,
                s->repeat_timeout ? " repeat" : "");
-    k->probe_key = arena_strdup(c->arena, buf_get(&b));
+    k->probe_key_len = (uint32_t)strlen(buf_get(&b));
     buf_printf(&b, " success=%" PRIu32 " failure=%" PRIu32, s->required_success,
                s->required_failure);
-    k->key = arena_strdup(c->arena, buf_get(&b));
+    row = state_check_get(c->state, buf_get(&b));
     buf_fini(&b);
+    return row;
 }
 
 /* --- adding --------------------------------------------------------------- */
 
-static void find_targets(struct checks *c, struct check *k,
-                         const struct spec_record *record)
+static void find_targets(struct check *k, const struct spec_record *record)
 {
     const struct spec_check *s = k->spec;
 
     k->need = 1;
     if (s->ntargets > 0) {
-        k->targets = arena_array(c->arena, s->ntargets, sizeof *k->targets);
-        memcpy(k->targets, s->targets, s->ntargets * sizeof *k->targets);
-        k->ntargets = s->ntargets;
+        k->targets = s->targets;
+        k->ntargets = (uint32_t)s->ntargets;
         k->need = s->need;
         return;
     }
@@ -139,42 +175,57 @@ static void find_targets(struct checks *c, struct check *k,
         k->host = record->data;
         return;
     }
-    k->targets = arena_alloc(c->arena, sizeof *k->targets);
     if (s->target.family != 0)
-        k->targets[0] = s->target;
+        k->target = s->target;
     else if (record != NULL)
-        k->targets[0] = record->addr;
-    k->targets[0].port = s->port;
+        k->target = record->addr;
+    k->target.port = s->port;
+    k->targets = &k->target;
     k->ntargets = 1;
+}
+
+/* Without its final dot; records of one set come one after the other. */
+static const char *short_name(struct checks *c, const char *name)
+{
+    if (c->name == NULL || strcmp(c->name, name) != 0) {
+        c->name = name;
+        c->copied = arena_strndup(c->arena, name, strlen(name) - 1);
+    }
+    return c->copied;
+}
+
+/* A copy that stays where it is; its own target lies within it. */
+static struct check *keep(struct checks *c, const struct check *k)
+{
+    struct check *to = arena_alloc(c->arena, sizeof *to);
+
+    *to = *k;
+    if (k->targets == &k->target)
+        to->targets = &to->target;
+    to->id = (uint32_t)c->n;
+    c->list = mem_grow(c->list, &c->cap, c->n, sizeof(struct check *));
+    c->list[c->n++] = to;
+    return to;
 }
 
 struct check *checks_add(struct checks *c, const struct spec_check *spec,
                          const struct spec_record *record, int64_t now_ms)
 {
-    struct check k = {.spec = spec};
-    struct entry *e = NULL;
+    struct check k = {.spec = spec}, **slot;
+    struct health_rule rule;
 
-    find_targets(c, &k, record);
+    find_targets(&k, record);
     if (record != NULL && spec_check_wants_host(spec))
-        k.name =
-            arena_strndup(c->arena, record->name, strlen(record->name) - 1);
-    make_keys(c, &k);
-    HASH_FIND_STR(c->by_key, k.key, e);
-    if (e != NULL)
-        return &e->check;
-    e = mem_alloc(sizeof *e);
-    k.id = c->n;
-    k.row = state_check_get(c->state, k.key);
-    k.rule.required_success = spec->required_success;
-    k.rule.required_failure = spec->required_failure;
-    k.rule.access_period_ms = spec->access_period_ms;
-    k.retry_period_ms = spec->retry_period_ms;
-    health_age(&k.row->health, &k.rule, now_ms);
-    e->check = k;
-    HASH_ADD_KEYPTR(hh, c->by_key, e->check.key, strlen(e->check.key), e);
-    c->list = mem_grow(c->list, &c->cap, c->n, sizeof(struct check *));
-    c->list[c->n++] = &e->check;
-    return &e->check;
+        k.name = short_name(c, record->name);
+    k.row = find_row(c, &k);
+    make_room(c);
+    slot = slot_of(c, k.row);
+    if (*slot == NULL) {
+        rule = checks_rule(&k);
+        health_age(&k.row->health, &rule, now_ms);
+        *slot = keep(c, &k);
+    }
+    return *slot;
 }
 
 size_t checks_count(const struct checks *c)
@@ -193,6 +244,11 @@ bool checks_any_up(const struct checks *c)
         if (c->list[i]->row->health.state == HEALTH_UP)
             return true;
     return false;
+}
+
+void checks_note(struct checks *c, struct state_check *row, const char *text)
+{
+    state_note(c->state, &row->note, text);
 }
 
 /* --- for people ----------------------------------------------------------- */
@@ -214,6 +270,6 @@ const char *checks_where(const struct check *c, char *out, size_t size)
     else if (c->ntargets == 1)
         (void)snprintf(out, size, "%s", addr_format(&c->targets[0], text));
     else
-        (void)snprintf(out, size, "%u of %zu targets", c->need, c->ntargets);
+        (void)snprintf(out, size, "%u of %u targets", c->need, c->ntargets);
     return out;
 }

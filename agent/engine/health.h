@@ -25,7 +25,7 @@ struct health_rule {
 
 /* Zeroed: nothing known. Saved from run to run. */
 struct health {
-    enum health_state state;
+    enum health_state state : 8;
     bool ever_up;     /* was up at least once since the check exists */
     bool last_ok;     /* outcome of the streak */
     uint32_t streak;  /* results in a row with that outcome */

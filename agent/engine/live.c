@@ -152,7 +152,8 @@ void live_free(struct live *l)
 bool live_result(struct live *l, struct check *c, enum health_result result,
                  int64_t now_ms)
 {
-    bool changed = health_feed(&c->row->health, &c->rule, result, now_ms);
+    const struct health_rule rule = checks_rule(c);
+    bool changed = health_feed(&c->row->health, &rule, result, now_ms);
 
     /* A set that is held, or waits for the debounce, counts the failures of
      * what is down already. */

@@ -143,7 +143,7 @@ size_t override_readmit_name(struct state *s, const char *zone,
     size_t len = strlen(prefix), n = 0;
     struct state_value *row;
 
-    for (row = state_values(s); row != NULL; row = row->hh.next) {
+    for (row = state_values(s); row != NULL; row = row->next) {
         const char *value;
 
         if (strncmp(row->key, prefix, len) != 0)
@@ -182,7 +182,7 @@ size_t override_readmit_dc(struct state *s, const struct recall_zone *z,
         char *key = mem_printf("%s|%s", z->name, z->owners[i].name);
         struct state_judge *row = NULL;
 
-        HASH_FIND_STR(state_judges(s), key, row);
+        row = state_judge_find(s, key);
         if (row != NULL)
             (void)judge_text_readmit(row, dc);
         if (z->owners[i].spec != NULL)

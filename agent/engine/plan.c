@@ -9,6 +9,9 @@
 #define HOUR_MS (60 * MINUTE_MS)
 #define DAMP_AFTER 3
 #define RECLAIMS_PER_HOUR 3
+_Static_assert(DAMP_AFTER <= MEMORY_EVENTS &&
+                   RECLAIMS_PER_HOUR <= MEMORY_EVENTS,
+               "the memory is too short");
 
 /* --- events -------------------------------------------------------------- */
 

@@ -17,37 +17,40 @@
 #define PLAN_BRAKE_WINDOW_MS (60 * 1000LL)
 #define PLAN_BRAKE_LEAST 3
 
+/* One for each target: bytes count. */
 struct plan_value {
     const char *data; /* canonical */
-    bool fallback;    /* of fallbackRecords */
-    bool dropped;     /* no longer in the spec, still remembered */
-    size_t twin;      /* 1 + the place of an earlier value with equal data
-                         (records and fallbackRecords may share one); 0: none.
-                         Twins are published together and change once */
-    int64_t ttl_s;    /* the spec's; -1 none */
-    enum decide_class class;
-    enum tri dr_cond;
-    bool dr_if_no_records;
-    int64_t return_after_ms; /* 0: at once */
-    bool return_manual;
-    enum tri healthy;
-    bool never_up;
-    bool maintenance; /* its data centre is out on purpose: healthy is FALSE */
-    bool away;        /* its data centre is not let in yet (onlyNew) */
-    int64_t decided_ms;    /* when the check that decides was confirmed */
-    uint32_t fail_streak;  /* the fewest failures in a row of its down checks */
-    uint32_t need_failure; /* the largest requiredFailure of them */
-    int64_t access_period_ms; /* the longest of them */
-    bool present;             /* the provider holds it, switched on or off */
-    bool published;           /* the provider has it switched on */
     struct memory_value *memory;
+    int64_t return_after_ms;  /* 0: at once */
+    int64_t decided_ms;       /* when the check that decides was confirmed */
+    int64_t access_period_ms; /* the longest of its down checks */
+    int32_t ttl_s;            /* the spec's; -1 none */
+    uint32_t fail_streak;     /* the fewest failures in a row of them */
+    uint32_t need_failure;    /* the largest requiredFailure of them */
+    uint32_t twin;            /* 1 + the place of an earlier value with equal
+                                 data (records and fallbackRecords may share
+                                 one); 0: none. Twins are published together
+                                 and change once */
+    enum decide_class class : 8;
+    enum tri dr_cond : 8;
+    enum tri healthy : 8;
+    bool fallback : 1; /* of fallbackRecords */
+    bool dropped : 1;  /* no longer in the spec, still remembered */
+    bool dr_if_no_records : 1;
+    bool return_manual : 1;
+    bool never_up : 1;
+    bool maintenance : 1; /* its data centre is out on purpose: healthy is FALSE
+                           */
+    bool away : 1;        /* its data centre is not let in yet (onlyNew) */
+    bool present : 1;     /* the provider holds it, switched on or off */
+    bool published : 1;   /* the provider has it switched on */
     /* out */
-    bool confirm;      /* its last write ended as unknown: what follows a write
-                          (serial, reload) is to be made sure of, although the value
-                          itself is as wanted */
-    bool publish;      /* wanted */
-    bool waiting;      /* healthy, waits (damping) */
-    bool reclaim_held; /* dead, but put in by others once too often */
+    bool confirm : 1; /* its last write ended as unknown: what follows a write
+                     (serial, reload) is to be made sure of, although the
+                     value itself is as wanted */
+    bool publish : 1; /* wanted */
+    bool waiting : 1; /* healthy, waits (damping) */
+    bool reclaim_held : 1; /* dead, but put in by others once too often */
 };
 
 enum plan_hold {

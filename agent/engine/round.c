@@ -118,6 +118,7 @@ static void dispose(struct round *r)
     /* Callbacks may still be out: what calls back goes first. */
     if (r->resolver != NULL)
         resolver_free(r->resolver);
+    round_serials_end(r);
     if (r->probes != NULL)
         probes_free(r->probes);
     check_run_free(r->run);
@@ -125,16 +126,11 @@ static void dispose(struct round *r)
     if (r->http != NULL)
         http_free(r->http);
     loop_free(r->loop);
-    for (size_t i = 0; i < r->nzones; i++) {
-        struct round_zone *z = r->zones[i];
-
-        for (size_t k = 0; k < z->nowners; k++)
-            spec_free(z->owners[k]->spec);
-        free(z->owners);
-        world_free(z->world);
-    }
+    for (size_t i = 0; i < r->nzones; i++)
+        round_zone_fini(r->zones[i]);
     free(r->zones);
     state_close(r->state);
+    arena_free(r->reading);
     arena_free(r->arena);
 }
 

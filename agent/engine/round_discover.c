@@ -26,7 +26,7 @@ static size_t place_of(const struct round_zone *z, const char *name)
 /* owners is kept sorted by plain text. */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name)
 {
-    struct arena *a = z->round->arena;
+    struct arena *a = round_reading(z->round);
     size_t at = place_of(z, name);
     struct round_owner *o;
 
@@ -78,8 +78,9 @@ static bool same_txts(const struct round_owner *o, struct message *m)
 static void distrust(struct round_owner *o, const char *why)
 {
     o->outcome = RESOLVER_FAILED;
-    (void)err_set(&o->err, ERR_RETRY,
-                  "trust = ad: %s; the last good spec stays in force", why);
+    o->why =
+        arena_printf(o->zone->round->reading,
+                     "trust = ad: %s; the last good spec stays in force", why);
 }
 
 static void on_validated(void *arg, const struct resolver_answer *answer)
@@ -106,20 +107,43 @@ static void validate(struct round_owner *o)
     resolver_lookup(r->resolver, name, MESSAGE_TXT, true, on_validated, o);
 }
 
+static void ask_some(struct round_zone *z);
+
 static void on_txt(void *arg, const struct resolver_txt *t)
 {
     struct round_owner *o = arg;
     struct round *r = o->zone->round;
 
     o->outcome = t->outcome;
-    o->err = t->err;
     o->asked = true;
     if (t->outcome == RESOLVER_FOUND)
-        o->txts = txt_copy(r->arena, t->txts, t->ntxts);
+        o->txts = txt_copy(r->reading, t->txts, t->ntxts);
+    else
+        o->why = arena_strdup(r->reading, t->err.msg);
     o->ttl_s = t->ttl_s;
     o->ntxts = t->outcome == RESOLVER_FOUND ? t->ntxts : 0;
     validate(o);
+    o->zone->asking--;
+    ask_some(o->zone);
     round_end(r);
+}
+
+/* A look-up takes some kB while it is out; the resolver sends a few at once. */
+#define ASKING_MOST 1024
+
+static void ask_some(struct round_zone *z)
+{
+    struct round *r = z->round;
+
+    while (z->wanted != NULL && z->asking < ASKING_MOST) {
+        struct round_owner *o = z->wanted;
+
+        z->wanted = o->next_wanted;
+        z->asking++;
+        round_begin(r);
+        resolver_find_txt(r->resolver, z->servers, z->nservers, o->name, on_txt,
+                          o);
+    }
 }
 
 /* The same from a transfer: what an authoritative server says as well. */
@@ -128,7 +152,7 @@ static void take_text(struct round_owner *o, const struct message_txt *txts,
 {
     o->sent = o->asked = true;
     o->outcome = RESOLVER_FOUND;
-    o->txts = txt_copy(o->zone->round->arena, txts, n);
+    o->txts = txt_copy(o->zone->round->reading, txts, n);
     o->ntxts = n;
     for (size_t i = 0; i < n; i++)
         if (i == 0 || txts[i].ttl_s < o->ttl_s)
@@ -138,16 +162,19 @@ static void take_text(struct round_owner *o, const struct message_txt *txts,
 
 static void ask(struct round_owner *o)
 {
-    struct round *r = o->zone->round;
+    struct round_zone *z = o->zone;
 
     if (o->sent)
         return;
     o->sent = true;
     o->outcome = RESOLVER_FAILED;
-    (void)err_set(&o->err, ERR_RETRY, "no answer in time");
-    round_begin(r);
-    resolver_find_txt(r->resolver, o->zone->servers, o->zone->nservers, o->name,
-                      on_txt, o);
+    o->why = "no answer in time";
+    if (z->wanted == NULL)
+        z->wanted = o;
+    else
+        z->last_wanted->next_wanted = o;
+    z->last_wanted = o;
+    ask_some(z);
 }
 
 /* --- owners -------------------------------------------------------------- */
@@ -183,7 +210,7 @@ static void on_axfr(void *arg, const struct resolver_owners *owners)
 static void on_specs(void *arg, const struct provider_specs *specs)
 {
     struct round_zone *z = arg;
-    struct arena *a = z->round->arena;
+    struct arena *a = round_reading(z->round);
 
     if (specs->err.code != ERR_NONE) {
         round_problem(z->round, z->name, "list",
@@ -213,7 +240,7 @@ static void list_remembered(struct round_zone *z)
     size_t n = strlen(z->name);
     struct state_spec *row;
 
-    for (row = state_specs(z->round->state); row != NULL; row = row->hh.next)
+    for (row = state_specs(z->round->state); row != NULL; row = row->next)
         if (strncmp(row->key, z->name, n) == 0 && row->key[n] == '|')
             round_owner_get(z, row->key + n + 1)->row = row;
 }
@@ -290,7 +317,7 @@ static void discover_zone(struct round_zone *z)
     } else if (z->cfg->discover == DISCOVER_AXFR) {
         round_begin(r);
         resolver_axfr_owners(r->resolver, z->servers, z->nservers, z->name,
-                             on_axfr, z);
+                             provider_transfer_key(z->provider), on_axfr, z);
     } else if (z->provider->ops->list_specs == NULL) {
         round_problem(r, z->name, "discover",
                       "%s provider %s cannot list specs; set discover = axfr "
@@ -320,8 +347,13 @@ static void list_apex_names(struct round_zone *z)
     if (z->cfg->discover != DISCOVER_NAMES)
         return;
     if (z->apex->outcome != RESOLVER_FOUND && z->apex->row != NULL &&
-        z->apex->row->texts != NULL)
-        txts = txt_parse(z->round->arena, z->apex->row->texts, &n);
+        z->apex->row->good) {
+        char *texts = state_spec_texts(z->round->state, z->apex->row, &e);
+
+        if (texts != NULL)
+            txts = txt_parse(z->round->reading, texts, &n);
+        free(texts);
+    }
     if (n == 0 || spec_parse(txts, n, &ctx, &apex, &e) != 0)
         return;
     for (size_t i = 0; i < apex->nnames; i++)

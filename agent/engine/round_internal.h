@@ -23,15 +23,17 @@ struct round_owner {
     bool sent;        /* its text is asked for in this round */
     bool asked;       /* and an answer came */
     enum resolver_outcome outcome;
-    struct spec_txt *txts; /* FOUND; in the round's arena */
+    struct spec_txt *txts; /* FOUND; in the round's reading arena */
     size_t ntxts;
     uint32_t ttl_s;            /* of the texts */
-    struct err err;            /* of GONE and FAILED */
+    const char *why;           /* of GONE and FAILED; in that arena */
     const char *provider_text; /* as the provider stores it; NULL */
     size_t provider_len;
-    struct spec *spec;      /* in force: new or last good; NULL: none */
+    struct spec *spec;      /* in force: new or last good; NULL: none, or
+                               handed over to the zone */
     struct state_spec *row; /* NULL: never seen */
     struct round_zone *zone;
+    struct round_owner *next_wanted;
 };
 
 struct round_zone {
@@ -49,10 +51,14 @@ struct round_zone {
     bool asked;  /* for its servers; there are none */
     bool failed; /* cannot be worked on in this round */
     bool listed; /* discovery worked: owners is the whole list */
-    struct round_owner **owners; /* by name */
+    struct round_owner **owners; /* by name; none once the world stands */
     size_t nowners, owners_cap;
-    struct round_owner *apex; /* NULL: none */
-    struct world *world;      /* an empty one where the zone has failed */
+    struct round_owner *apex; /* NULL: none, or the world stands */
+    struct round_owner *wanted, *last_wanted; /* texts to be asked for */
+    size_t asking;
+    struct spec **specs; /* in force, when the world stands */
+    size_t nspecs;
+    struct world *world; /* an empty one where the zone has failed */
     struct state_zone *row;
     bool observed;
     struct live *live; /* the service: what is seen and written is counted
@@ -74,6 +80,8 @@ struct round {
     const struct config *cfg;
     const struct round_options *o;
     struct arena *arena;
+    struct arena *reading; /* owners and their texts, until the worlds stand;
+                              NULL: none are read */
     struct loop *loop;
     struct http *http;
     struct resolver *resolver;
@@ -85,6 +93,7 @@ struct round {
     const struct check_command *commands; /* of the agent's file */
     size_t ncommands;
     struct round_provider *providers;
+    struct serial_job *serials; /* questions for the served serial */
     struct round_zone **zones;
     size_t nzones, zones_cap;
     int64_t start_ms, end_ms; /* clock_mono_ms */
@@ -131,7 +140,9 @@ void round_find_zones(struct round *r);      /* round_zones.c */
 void round_close_providers(struct round *r); /* round_zones.c */
 /* The newest serial that the zone's servers serve; a provider_env hook. */
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
-                         void *cb_arg);    /* round_zones.c */
+                         void *cb_arg); /* round_zones.c */
+/* Questions that are out go, their callbacks never come; after the resolver. */
+void round_serials_end(struct round *r);   /* round_zones.c */
 void round_discover(struct round *r);      /* round_discover.c */
 void round_read_specs(struct round *r);    /* round_specs.c */
 void round_build(struct round *r);         /* round_world.c */
@@ -174,6 +185,12 @@ void round_send(struct round_zone *z);
 struct round_looks;
 struct round_looks *round_look(struct round_zone *z, int64_t patience_ms);
 void round_looked(struct round_zone *z, struct round_looks *looks);
+
+/* round_specs.c: the arena of owners and texts */
+struct arena *round_reading(struct round *r) __attribute__((returns_nonnull));
+/* Owners and texts go; specs and world of the zone, too. */
+void round_forget_owners(struct round_zone *z);
+void round_zone_fini(struct round_zone *z);
 
 enum rr_type round_rr_type(enum spec_type t); /* round_plan.c */
 struct round_owner *round_owner_get(struct round_zone *z, const char *name);

@@ -48,7 +48,7 @@ static void look_again(struct round *r)
     for (size_t i = 0; i < checks_count(r->checks); i++) {
         struct check *c = checks_at(r->checks, i);
 
-        check_run_of(r->run, c)->want_streak = 2 * c->rule.required_failure;
+        check_run_of(r->run, c)->want_streak = 2 * c->spec->required_failure;
     }
     check_run_go(r->run, round_share(r, 80), on_progress, r);
 }
@@ -72,7 +72,7 @@ void round_tell_value(struct round_zone *z, size_t set, size_t value)
                    false, why);
     wv->row->healthy = pv->healthy == TRI_TRUE;
     wv->row->unknown = pv->healthy == TRI_UNKNOWN;
-    state_text(&wv->row->note, why);
+    state_note(z->round->state, &wv->row->note, why);
 }
 
 static void tell_zone(struct round_zone *z)
@@ -95,12 +95,12 @@ static void report_check(struct round *r, const struct check *c)
                  health_state_name(h->state),
                  health_is_settled(h) ? "" : ", in transition");
     if (res->locals >= CHECK_RUN_LOCAL_TRIES)
-        round_problem(r, "", c->key,
+        round_problem(r, "", c->row->key,
                       "%s could not be probed by this agent: %s; its state "
                       "stays %s",
                       where, note, health_state_name(h->state));
     else if (h->state == HEALTH_DOWN && !h->ever_up)
-        round_warn(r, "", c->key,
+        round_warn(r, "", c->row->key,
                    "%s has never been up: %s (a typo? a firewall?)", where,
                    note);
 }

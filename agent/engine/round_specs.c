@@ -8,6 +8,33 @@
 /* Third stage: texts become specs. What cannot be read or is not valid
  * changes nothing: the last good spec stays in force. */
 
+struct arena *round_reading(struct round *r)
+{
+    if (r->reading == NULL)
+        r->reading = arena_new();
+    return r->reading;
+}
+
+void round_forget_owners(struct round_zone *z)
+{
+    for (size_t k = 0; k < z->nowners; k++)
+        spec_free(z->owners[k]->spec);
+    free(z->owners);
+    z->owners = NULL;
+    z->nowners = z->owners_cap = 0;
+    z->apex = NULL;
+    z->commands = NULL;
+}
+
+void round_zone_fini(struct round_zone *z)
+{
+    round_forget_owners(z);
+    for (size_t i = 0; i < z->nspecs; i++)
+        spec_free(z->specs[i]);
+    z->nspecs = 0;
+    world_free(z->world);
+}
+
 /* --- judging one owner
  * -------------------------------------------------------------- */
 
@@ -27,11 +54,12 @@ static int parse_kept(struct round_owner *o, const struct spec_txt *txts,
         .min_period_ms = cfg->min_period_ms,
         .max_targets = (size_t)cfg->max_targets,
         .allow_active = z->cfg->allow_active,
+        .to_run = !keep_doc,
         .keep_doc = keep_doc};
     const char *const *execs;
 
     if (z->commands == NULL)
-        z->ncommands = config_commands_of(cfg, z->name, z->round->arena,
+        z->ncommands = config_commands_of(cfg, z->name, z->round->reading,
                                           &z->commands, &execs);
     ctx.commands = z->commands;
     ctx.ncommands = z->ncommands;
@@ -47,13 +75,19 @@ static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
 static void use_last_good(struct round_owner *o, const char *why)
 {
     struct round *r = o->zone->round;
-    struct spec_txt *txts;
     struct err e;
+    char *texts = state_spec_texts(r->state, o->row, &e);
     size_t n = 0;
+    struct spec_txt *txts =
+        texts != NULL ? txt_parse(r->reading, texts, &n) : NULL;
 
     state_text(&o->row->stale, why);
-    txts = txt_parse(r->arena, o->row->texts, &n);
-    if (parse(o, txts, n, &o->spec, &e) != 0)
+    free(texts);
+    if (texts == NULL)
+        round_problem(r, o->zone->name, o->name,
+                      "%s; and the last good spec cannot be read: %s", why,
+                      e.msg);
+    else if (parse(o, txts, n, &o->spec, &e) != 0)
         round_problem(r, o->zone->name, o->name,
                       "%s; and the last good spec is no longer valid: %s", why,
                       e.msg);
@@ -64,11 +98,11 @@ static void on_gone(struct round_owner *o)
 {
     struct round *r = o->zone->round;
 
-    if (o->row == NULL || o->row->texts == NULL) {
+    if (o->row == NULL || !o->row->good) {
         if (o->listed)
             round_warn(r, o->zone->name, o->name,
                        "_failover.%.*s: %s: nothing is published there yet",
-                       round_plain_len(o->name), o->name, o->err.msg);
+                       round_plain_len(o->name), o->name, o->why);
         return;
     }
     if (o->row->gone_ms == 0) {
@@ -77,7 +111,7 @@ static void on_gone(struct round_owner *o)
         round_warn(r, o->zone->name, o->name,
                    "_failover.%.*s is gone (%s): the last good spec stays in "
                    "force until the next look says so too",
-                   round_plain_len(o->name), o->name, o->err.msg);
+                   round_plain_len(o->name), o->name, o->why);
         return;
     }
     if (state_now_ms() - o->row->gone_ms < r->gone_apart_ms) {
@@ -173,7 +207,7 @@ static const char *damage_hint(struct round_owner *o)
 static void on_bad(struct round_owner *o, const struct err *e)
 {
     struct round *r = o->zone->round;
-    bool last = o->row != NULL && o->row->texts != NULL;
+    bool last = o->row != NULL && o->row->good;
 
     round_problem(r, o->zone->name, o->name, "%s%s%s", e->msg, damage_hint(o),
                   last ? "; the last good spec stays in force" : "");
@@ -189,8 +223,7 @@ static void on_good(struct round_owner *o)
     if (o->row == NULL)
         o->row = state_spec_get(r->state, o->zone->name, o->name);
     o->row->used = true;
-    if (o->row->texts == NULL || strcmp(o->row->texts, texts) != 0)
-        state_text(&o->row->texts, texts);
+    state_spec_put(o->row, texts);
     free(texts);
     o->row->good_wall_ms = clock_wall_ms();
     o->row->gone_ms = 0;
@@ -209,7 +242,7 @@ static void read_owner(struct round_owner *o)
         o->row->used = true;
     if (o->outcome == RESOLVER_FAILED) {
         (void)err_set(&e, ERR_RETRY, "_failover.%.*s lookup failed: %s",
-                      round_plain_len(o->name), o->name, o->err.msg);
+                      round_plain_len(o->name), o->name, o->why);
         /* An apex spec is optional, and no news while there was none. */
         if (o->row != NULL || o->listed || o != o->zone->apex)
             on_bad(o, &e);
@@ -222,7 +255,7 @@ static void read_owner(struct round_owner *o)
     }
     if (o->outcome == RESOLVER_GONE || e.code == ERR_NOTFOUND) {
         if (o->outcome == RESOLVER_FOUND)
-            o->err = e;
+            o->why = arena_strdup(o->zone->round->reading, e.msg);
         on_gone(o);
         return;
     }

@@ -28,20 +28,28 @@ static void on_opted_out(void *arg, const char *name, const char *data)
                name, data);
 }
 
+static void take_specs(struct round_zone *z)
+{
+    struct arena *a = z->round->arena;
+
+    z->specs = arena_array(a, z->nowners, sizeof(struct spec *));
+    for (size_t i = 0; i < z->nowners; i++) {
+        if (z->owners[i]->spec != NULL)
+            z->specs[z->nspecs++] = z->owners[i]->spec;
+        z->owners[i]->spec = NULL;
+    }
+}
+
 static void build_zone(struct round_zone *z)
 {
     const struct world_events ev = {on_refused, on_conflict, on_opted_out, z};
     struct round *r = z->round;
-    const struct spec **specs =
-        arena_array(r->arena, z->nowners, sizeof *specs);
     const struct spec *apex = z->apex->spec;
-    size_t n = 0;
 
-    for (size_t i = 0; i < z->nowners; i++)
-        if (z->owners[i]->spec != NULL)
-            specs[n++] = z->owners[i]->spec;
-    z->world = world_new(r->arena, z->name, specs, n, r->state, r->checks,
-                         &r->limits, r->cfg->dc, state_now_ms(), &ev);
+    take_specs(z);
+    z->world = world_new(
+        r->arena, z->name, (const struct spec *const *)z->specs, z->nspecs,
+        r->state, r->checks, &r->limits, r->cfg->dc, state_now_ms(), &ev);
     if (apex != NULL && apex->max_change_pct >= 0)
         z->world->plan.max_change_pct = apex->max_change_pct;
     if (r->o->ngiven > 0)
@@ -77,4 +85,11 @@ void round_build(struct round *r)
             build_zone(z);
         }
     }
+    checks_settle(r->checks);
+    if (r->waiting > 0) /* answers that come too late still write there */
+        return;
+    for (size_t i = 0; i < r->nzones; i++)
+        round_forget_owners(r->zones[i]);
+    arena_free(r->reading);
+    r->reading = NULL;
 }

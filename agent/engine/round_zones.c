@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "agent/base/clock.h"
 #include "agent/engine/round_internal.h"
@@ -303,9 +304,10 @@ void round_find_zones(struct round *r)
 /* A server that does not answer must not hold up what the others say. */
 #define SERIAL_PATIENCE_MS 200
 
-/* In the round's arena: some answers may never come. */
+/* Lives until all answers came, or the round ends: some may never come. */
 struct serial_job {
     struct round *r;
+    struct serial_job *prev, *next;
     struct provider_serial best;
     size_t waiting;
     struct loop_timer *timer;
@@ -314,15 +316,29 @@ struct serial_job {
     void *cb_arg;
 };
 
+static void serial_free(struct serial_job *job)
+{
+    DL_DELETE(job->r->serials, job);
+    loop_timer_cancel(job->timer);
+    free(job);
+}
+
 static void serial_tell(void *arg)
 {
     struct serial_job *job = arg;
+    bool last = job->waiting == 0;
 
     job->timer = NULL;
-    if (job->told)
-        return;
     job->told = true;
     job->cb(job->cb_arg, &job->best);
+    if (last)
+        serial_free(job);
+}
+
+void round_serials_end(struct round *r)
+{
+    while (r->serials != NULL)
+        serial_free(r->serials);
 }
 
 static void on_serial(void *arg, const struct resolver_answer *answer)
@@ -339,11 +355,15 @@ static void on_serial(void *arg, const struct resolver_answer *answer)
         job->best.known = true;
     }
     job->waiting--;
-    if (job->told)
-        return;
     if (job->waiting == 0) {
         loop_timer_cancel(job->timer);
-        serial_tell(job);
+        job->timer = NULL;
+        if (job->told)
+            serial_free(job);
+        else
+            serial_tell(job);
+    } else if (job->told) {
+        return;
     } else if (job->best.known && job->timer == NULL) {
         job->timer =
             loop_timer_start(r->loop, SERIAL_PATIENCE_MS, serial_tell, job);
@@ -354,13 +374,14 @@ void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                          void *cb_arg)
 {
     struct round *r = arg;
-    struct serial_job *job = arena_alloc(r->arena, sizeof *job);
+    struct serial_job *job = mem_alloc(sizeof *job);
     struct round_zone *z = NULL;
 
     for (size_t i = 0; i < r->nzones; i++)
         if (name_equal(r->zones[i]->name, zone))
             z = r->zones[i];
     job->r = r;
+    DL_APPEND(r->serials, job);
     job->cb = cb;
     job->cb_arg = cb_arg;
     if (z == NULL || z->nservers == 0) {

@@ -39,11 +39,14 @@ struct sched_pace {
 struct sched *sched_new(uint64_t seed) __attribute__((returns_nonnull));
 void sched_free(struct sched *s);
 
-/* probe_key is copied, arg borrowed. returns an entry that is valid until
- * sched_remove. O(log n). */
+/* probe_key: len bytes, not kept; arg borrowed. Periods beyond 49 days count
+ * as that. returns an entry that is valid until sched_remove. O(log n). Costs
+ * about 170 bytes. */
 struct sched_entry *sched_add(struct sched *s, const char *probe_key,
-                              const struct sched_pace *pace, void *arg,
-                              int64_t now_ms) __attribute__((returns_nonnull));
+                              size_t len, const struct sched_pace *pace,
+                              void *arg, int64_t now_ms)
+    __attribute__((returns_nonnull));
+struct sched_pace sched_pace_of(const struct sched_entry *e);
 /* A result of a probe that is out is dropped when nobody waits for it. */
 void sched_remove(struct sched *s, struct sched_entry *e);
 size_t sched_groups(const struct sched *s);

@@ -47,9 +47,16 @@ void service_round_init(struct service_gen *gen, struct round *r)
 void service_round_fini(struct round *r)
 {
     free(r->zones);
-    if (r->arena != NULL)
-        arena_free(r->arena);
+    arena_free(r->reading);
+    arena_free(r->arena);
     memset(r, 0, sizeof *r);
+}
+
+void service_round_clear(struct round *r)
+{
+    arena_free(r->arena);
+    r->arena = arena_new();
+    mem_trim();
 }
 
 /* --- the state --------------------------------------------------------------
@@ -80,6 +87,7 @@ int service_save(struct service *svc, struct err *e)
         round_problem(&svc->gen->round, "", "state", "%s", why.msg);
     else
         service_problem_over(svc, "", "state");
+    mem_trim(); /* events since the last time may be very many */
     svc->unsaved = false;
     svc->save_at_ms = clock_mono_ms() + SAVE_MOST_MS;
     if (rc != 0 && e != NULL)
@@ -378,6 +386,8 @@ static int enter_sandbox(struct service *svc, const struct config *cfg,
                          struct err *e)
 {
     const struct sandbox_user *u = svc->o->user;
+    char *dir;
+    int rc;
 
     if (u == NULL)
         return 0;
@@ -385,7 +395,10 @@ static int enter_sandbox(struct service *svc, const struct config *cfg,
     if (u->becomes &&
         state_owner_give(cfg->state, u->uid, u->gid, u->name, e) != 0)
         return -1;
-    if (sandbox_enter(u, e) != 0 ||
+    dir = state_owner_directory(cfg->state);
+    rc = sandbox_enter(u, dir, e);
+    free(dir);
+    if (rc != 0 ||
         (u->becomes && state_owner_check(cfg->state, u->name, e) != 0))
         return -1;
     helper_attach(svc->o->helper, svc->loop, on_helper_lost, svc);

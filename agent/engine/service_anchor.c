@@ -17,12 +17,12 @@ static void ask(struct service *svc);
 /* Every check that is not up has had a result in the light. */
 static bool is_seen_anew(const struct service *svc)
 {
-    const struct service_entry *n;
+    const struct state_check *row;
 
-    for (n = svc->entries; n != NULL; n = n->hh.next) {
-        const struct health *h = &n->row->health;
+    for (row = state_checks(svc->state); row != NULL; row = row->next) {
+        const struct health *h = &row->health;
 
-        if (n->sched != NULL && h->state != HEALTH_UP &&
+        if (row->entry != NULL && h->state != HEALTH_UP &&
             (h->last_ms <= svc->anchors.back_boot_ms || !health_is_settled(h)))
             return false;
     }

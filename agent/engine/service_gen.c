@@ -18,6 +18,7 @@ static void gen_free(struct service_gen *gen)
 {
     if (gen->round.resolver != NULL)
         resolver_free(gen->round.resolver);
+    round_serials_end(&gen->round);
     check_shots_free(gen->shots);
     service_round_fini(&gen->lister);
     service_round_fini(&gen->round);

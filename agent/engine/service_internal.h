@@ -42,17 +42,17 @@ struct service_epoch {
     struct service_gen *gen;
     struct service_zone *zone;
     struct round round; /* while it is read; holds the one zone */
-    struct arena *arena;
     struct round_zone *rz;
     struct config_zone cfg;  /* a copy: what lists owners may be left out */
+    unsigned char raw[32];   /* of all that was read */
     unsigned char print[32]; /* of all it is made of: equal prints, equal
                                 worlds */
+    bool clean;              /* nothing about what was read is to be told */
     int64_t ttl_ms;          /* the shortest of its texts */
     bool open;               /* some text could not be read, or is gone */
     int64_t debounce_ms;
     bool built;
-    struct service_entry **entries; /* of its checks, by id */
-    size_t nentries;
+    bool probed; /* its checks have entries */
     size_t refs; /* the zone's, and one for each probe that is out */
 };
 
@@ -113,16 +113,16 @@ struct service_user {
     struct check *check;
 };
 
+/* One check, whoever names it; row->entry. */
 struct service_entry {
-    const char *key; /* check.key: of its row */
-    struct service *svc;
     struct state_check *row;
     struct sched_entry *sched; /* NULL: not probed by this version */
-    struct sched_pace pace;
-    struct service_user *users;
-    size_t n, cap;
+    union {
+        struct service_user one; /* n is 1 */
+        struct service_user *many;
+    } users;
+    uint32_t n;
     uint32_t locals; /* in a row */
-    UT_hash_handle hh;
 };
 
 struct service_anchors {
@@ -147,7 +147,7 @@ struct service {
     struct service_zone *zones;
     /* probes */
     struct sched *sched;
-    struct service_entry *entries;
+    size_t nentries;
     struct service_flight *flights; /* probes that are out */
     struct service_serials *serials;
     size_t nup;
@@ -177,6 +177,8 @@ int service_save(struct service *svc, struct err *e);
 /* A round of the service's own kind: what the stages stand on. */
 void service_round_init(struct service_gen *gen, struct round *r);
 void service_round_fini(struct round *r);
+/* Its work is done: what that took is given back, the round stays. */
+void service_round_clear(struct round *r);
 
 /* --- service_gen.c: configuration, providers, list of zones -------------- */
 

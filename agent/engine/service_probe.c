@@ -9,6 +9,9 @@
  * probed and counted once, and all of them are touched. */
 
 #define TICK_MS 10 /* starts are gathered */
+/* After the loop stood still very many are due: they wait in the schedule,
+ * where they take no room. */
+#define BACKLOG_MOST 1024
 
 /* A probe that is out. */
 struct service_flight {
@@ -20,65 +23,67 @@ struct service_flight {
     struct service_flight *prev, *next;
 };
 
+static struct service_user *users_of(struct service_entry *n)
+{
+    return n->n > 1 ? n->users.many : &n->users.one;
+}
+
 /* --- what a result says ----------------------------------------------------
  */
 
-static void note(struct service_entry *n, const char *text)
+static void touch(struct service *svc, struct service_entry *n, bool changed)
 {
-    if (n->row->note == NULL || strcmp(n->row->note, text) != 0)
-        state_text(&n->row->note, text);
-}
+    struct service_user *users = users_of(n);
 
-static void touch(struct service_entry *n, bool changed)
-{
     for (size_t i = 0; i < n->n; i++) {
-        struct service_zone *z = n->users[i].epoch->zone;
+        struct service_zone *z = users[i].epoch->zone;
 
         /* A held set waits for more failures of what is down already. */
-        if (z->now != n->users[i].epoch || (!changed && !z->held))
+        if (z->now != users[i].epoch || (!changed && !z->held))
             continue;
-        world_touch(z->now->rz->world, n->users[i].check);
+        world_touch(z->now->rz->world, users[i].check);
         z->step_now = true;
-        n->svc->woken = true;
+        svc->woken = true;
     }
 }
 
-static void tell_local(struct service_entry *n, enum health_result result)
+static void tell_local(struct service *svc, struct service_entry *n,
+                       enum health_result result)
 {
-    struct round *r = &n->svc->gen->round;
+    struct round *r = &svc->gen->round;
     char where[NAME_SIZE];
 
     if (result != HEALTH_LOCAL) {
         if (n->locals >= CHECK_RUN_LOCAL_TRIES)
-            service_problem_over(n->svc, "", n->key);
+            service_problem_over(svc, "", n->row->key);
         n->locals = 0;
         return;
     }
     if (++n->locals != CHECK_RUN_LOCAL_TRIES)
         return;
-    checks_where(n->users[0].check, where, sizeof where);
-    round_problem(r, "", n->key,
+    checks_where(users_of(n)->check, where, sizeof where);
+    round_problem(r, "", n->row->key,
                   "%s could not be probed by this agent: %s; its state stays "
                   "%s",
                   where, n->row->note, health_state_name(n->row->health.state));
 }
 
-static void tell_change(struct service_entry *n)
+static void tell_change(struct service *svc, struct service_entry *n)
 {
-    struct round *r = &n->svc->gen->round;
+    struct round *r = &svc->gen->round;
     const struct health *h = &n->row->health;
     char where[NAME_SIZE];
 
-    checks_where(n->users[0].check, where, sizeof where);
+    checks_where(users_of(n)->check, where, sizeof where);
     round_detail(r, "", "check %s %s: %s", where, n->row->note,
                  health_state_name(h->state));
     if (h->state == HEALTH_DOWN && !h->ever_up)
-        round_warn(r, "", n->key,
+        round_warn(r, "", n->row->key,
                    "%s has never been up: %s (a typo? a firewall?)", where,
                    n->row->note);
     else
-        service_problem_over(n->svc, "", n->key);
-    service_changed(n->svc);
+        service_problem_over(svc, "", n->row->key);
+    service_changed(svc);
 }
 
 /* --- results ---------------------------------------------------------------
@@ -87,7 +92,7 @@ static void tell_change(struct service_entry *n)
 static void count_up(struct service *svc)
 {
     bool alone =
-        svc->gen->cfg->nanchors == 0 && svc->nup == 0 && svc->entries != NULL;
+        svc->gen->cfg->nanchors == 0 && svc->nup == 0 && svc->nentries > 0;
 
     if (alone != svc->alone) {
         struct service_zone *z;
@@ -107,12 +112,12 @@ struct taker {
 };
 
 /* No check at all is up: each that is down must fail as often again. */
-static bool is_wanted(const struct service_entry *n)
+static bool is_wanted(const struct service *svc, struct service_entry *n)
 {
     const struct health *h = &n->row->health;
 
-    return n->svc->hurried && h->state == HEALTH_DOWN &&
-           h->streak / 2 < n->users[0].check->rule.required_failure;
+    return svc->hurried && h->state == HEALTH_DOWN &&
+           h->streak / 2 < users_of(n)->check->spec->required_failure;
 }
 
 static bool take(void *arg, void *entry)
@@ -120,21 +125,21 @@ static bool take(void *arg, void *entry)
     const struct taker *t = arg;
     struct service_entry *n = entry;
     struct health *h = &n->row->health;
+    const struct health_rule rule = checks_rule(users_of(n)->check);
     bool was_up = h->state == HEALTH_UP;
-    bool changed = health_feed(h, &n->users[0].check->rule, t->shot->result,
-                               state_now_ms());
+    bool changed = health_feed(h, &rule, t->shot->result, state_now_ms());
 
-    note(n, t->shot->note);
+    state_note(t->svc->state, &n->row->note, t->shot->note);
     t->svc->nup -= was_up;
     t->svc->nup += h->state == HEALTH_UP;
     if (t->shot->result == HEALTH_LOCAL || n->locals > 0)
-        tell_local(n, t->shot->result);
-    touch(n, changed);
+        tell_local(t->svc, n, t->shot->result);
+    touch(t->svc, n, changed);
     if (changed) {
-        tell_change(n);
+        tell_change(t->svc, n);
         count_up(t->svc);
     }
-    return sched_is_calm(h, t->shot->result) && !is_wanted(n);
+    return sched_is_calm(h, t->shot->result) && !is_wanted(t->svc, n);
 }
 
 static void arm(struct service *svc);
@@ -165,14 +170,14 @@ static void on_shot(void *arg, const struct check_shot_result *s)
 
 static void launch(struct service *svc, struct sched_group *g, int64_t now_ms)
 {
-    const struct service_entry *n = sched_arg(g);
+    const struct service_user *u = users_of(sched_arg(g));
     struct service_flight *f = mem_alloc(sizeof *f);
 
     f->svc = svc;
     f->group = g;
-    f->epoch = n->users[0].epoch;
+    f->epoch = u->epoch;
     f->epoch->refs++;
-    f->check = n->users[0].check;
+    f->check = u->check;
     DL_APPEND(svc->flights, f);
     sched_started(svc->sched, g, now_ms);
     check_shot(f->epoch->gen->shots, f->check, on_shot, f);
@@ -185,8 +190,8 @@ static void on_tick(uv_timer_t *h)
     struct sched_group *g;
 
     svc->tick_at_ms = SERVICE_NEVER;
-    while (svc->stop == 0 && (g = sched_next_due(svc->sched, &at_ms)) != NULL &&
-           at_ms <= now_ms)
+    while (svc->stop == 0 && probes_backlog(svc->probes) < BACKLOG_MOST &&
+           (g = sched_next_due(svc->sched, &at_ms)) != NULL && at_ms <= now_ms)
         launch(svc, g, now_ms);
     arm(svc);
 }
@@ -208,56 +213,60 @@ static void arm(struct service *svc)
 
 void service_probe_hurry(struct service *svc, bool down_only)
 {
-    struct service_entry *n;
+    struct state_check *row;
 
-    for (n = svc->entries; n != NULL; n = n->hh.next)
-        if (n->sched != NULL &&
-            (!down_only || n->row->health.state == HEALTH_DOWN))
+    for (row = state_checks(svc->state); row != NULL; row = row->next) {
+        const struct service_entry *n = row->entry;
+
+        if (n != NULL && n->sched != NULL &&
+            (!down_only || row->health.state == HEALTH_DOWN))
             sched_hurry(svc->sched, n->sched);
+    }
     arm(svc);
 }
 
 /* --- entries ---------------------------------------------------------------
  */
 
-static struct sched_pace pace_of(const struct service_entry *n)
+static struct sched_pace pace_of(struct service_entry *n)
 {
+    const struct service_user *users = users_of(n);
     struct sched_pace p = {INT64_MAX, INT64_MAX};
 
     for (size_t i = 0; i < n->n; i++) {
-        const struct check *c = n->users[i].check;
+        const struct spec_check *c = users[i].check->spec;
 
-        if (c->rule.access_period_ms < p.period_ms)
-            p.period_ms = c->rule.access_period_ms;
+        if (c->access_period_ms < p.period_ms)
+            p.period_ms = c->access_period_ms;
         if (c->retry_period_ms < p.retry_ms)
             p.retry_ms = c->retry_period_ms;
     }
     return p;
 }
 
-static void schedule(struct service_entry *n)
+static void schedule(struct service *svc, struct service_entry *n)
 {
-    struct service *svc = n->svc;
-    struct sched_pace p = pace_of(n);
-    const struct check *c = n->users[0].check;
+    struct sched_pace p = pace_of(n), had;
+    size_t len = 0;
+    const char *key = checks_probe_key(users_of(n)->check, &len);
 
-    if (n->sched != NULL && p.period_ms == n->pace.period_ms &&
-        p.retry_ms == n->pace.retry_ms)
-        return;
-    if (n->sched != NULL)
+    if (n->sched != NULL) {
+        had = sched_pace_of(n->sched);
+        if (p.period_ms == had.period_ms && p.retry_ms == had.retry_ms)
+            return;
         sched_remove(svc->sched, n->sched);
-    n->pace = p;
-    n->sched = sched_add(svc->sched, c->probe_key, &p, n, clock_mono_ms());
+    }
+    n->sched = sched_add(svc->sched, key, len, &p, n, clock_mono_ms());
 }
 
 /* A problem of the last run stands until a result says otherwise. */
-static void recall_problem(struct service_entry *n)
+static void recall_problem(struct service *svc, struct service_entry *n)
 {
     const struct health *h = &n->row->health;
     struct state_problem *p = NULL;
-    char *key = mem_printf("|%s", n->key);
+    char *key = mem_printf("|%s", n->row->key);
 
-    HASH_FIND_STR(state_problems(n->svc->state), key, p);
+    HASH_FIND_STR(state_problems(svc->state), key, p);
     free(key);
     if (p == NULL)
         return;
@@ -269,75 +278,102 @@ static void recall_problem(struct service_entry *n)
 static struct service_entry *entry_get(struct service *svc,
                                        const struct check *c)
 {
-    struct service_entry *n = NULL;
+    struct service_entry *n = c->row->entry;
 
-    HASH_FIND_STR(svc->entries, c->key, n);
     if (n != NULL)
         return n;
     n = mem_alloc(sizeof *n);
-    n->svc = svc;
     n->row = c->row;
-    n->key = c->row->key;
-    HASH_ADD_KEYPTR(hh, svc->entries, n->key, strlen(n->key), n);
+    n->row->entry = n;
+    svc->nentries++;
     svc->nup += n->row->health.state == HEALTH_UP;
-    recall_problem(n);
+    recall_problem(svc, n);
     return n;
 }
 
-static void entry_drop(struct service_entry *n)
+static void entry_drop(struct service *svc, struct service_entry *n)
 {
-    struct service *svc = n->svc;
-
     if (n->sched != NULL)
         sched_remove(svc->sched, n->sched);
-    HASH_DEL(svc->entries, n);
     svc->nup -= n->row->health.state == HEALTH_UP;
     if (svc->stop == 0)
-        service_problem_over(svc, "", n->key);
+        service_problem_over(svc, "", n->row->key);
     n->row->used = false;
-    free(n->users);
+    n->row->entry = NULL;
+    svc->nentries--;
     free(n);
+}
+
+static void add_user(struct service_entry *n, struct service_epoch *e,
+                     struct check *c)
+{
+    const struct service_user u = {e, c};
+    struct service_user *many;
+
+    if (n->n == 0) {
+        n->users.one = u;
+    } else {
+        many = mem_array(n->n + 1, sizeof *many);
+        memcpy(many, users_of(n), n->n * sizeof *many);
+        many[n->n] = u;
+        if (n->n > 1)
+            free(n->users.many);
+        n->users.many = many;
+    }
+    n->n++;
+}
+
+static void remove_user(struct service_entry *n, const struct service_epoch *e)
+{
+    struct service_user *users = users_of(n), *many = NULL;
+    uint32_t k = 0;
+
+    for (uint32_t j = 0; j < n->n; j++)
+        if (users[j].epoch != e)
+            users[k++] = users[j];
+    if (n->n > 1 && k <= 1) {
+        many = users;
+        n->users.one = many[0];
+    }
+    n->n = k;
+    free(many);
 }
 
 /* First all users, then the pace: each entry is scheduled once. */
 void service_probe_add(struct service_epoch *e)
 {
     struct checks *checks = e->round.checks;
+    struct service *svc = e->gen->svc;
 
-    e->nentries = checks_count(checks);
-    e->entries = mem_array(e->nentries, sizeof(struct service_entry *));
-    for (size_t i = 0; i < e->nentries; i++) {
+    for (size_t i = 0; i < checks_count(checks); i++) {
         struct check *c = checks_at(checks, i);
-        struct service_entry *n = entry_get(e->gen->svc, c);
+        struct service_entry *n = entry_get(svc, c);
 
-        n->users = mem_grow(n->users, &n->cap, n->n, sizeof *n->users);
-        n->users[n->n].epoch = e;
-        n->users[n->n++].check = c;
+        add_user(n, e, c);
         n->row->used = true;
-        e->entries[i] = n;
-        schedule(n);
+        schedule(svc, n);
     }
-    count_up(e->gen->svc);
-    arm(e->gen->svc);
+    e->probed = true;
+    count_up(svc);
+    arm(svc);
 }
 
 void service_probe_remove(struct service_epoch *e)
 {
-    for (size_t i = 0; i < e->nentries; i++) {
-        struct service_entry *n = e->entries[i];
-        size_t k = 0;
+    struct checks *checks = e->round.checks;
+    struct service *svc = e->gen->svc;
 
-        for (size_t j = 0; j < n->n; j++)
-            if (n->users[j].epoch != e)
-                n->users[k++] = n->users[j];
-        n->n = k;
+    for (size_t i = 0; e->probed && i < checks_count(checks); i++) {
+        struct service_entry *n = checks_at(checks, i)->row->entry;
+
+        remove_user(n, e);
         if (n->n == 0)
-            entry_drop(n);
+            entry_drop(svc, n);
         else
-            schedule(n);
+            schedule(svc, n);
     }
-    e->nentries = 0;
-    count_up(e->gen->svc);
+    e->probed = false;
+    count_up(svc);
 }
 
 /* --- beginning and end -----------------------------------------------------
@@ -371,16 +407,20 @@ void service_probe_drop(struct service *svc)
 
 void service_probe_stop(struct service *svc)
 {
-    struct service_entry *n, *next;
+    struct state_check *row = NULL;
 
     if (svc->tick != NULL)
         uv_close((uv_handle_t *)svc->tick, free_handle);
     svc->tick = NULL;
-    HASH_ITER(hh, svc->entries, n, next)
-    {
-        HASH_DEL(svc->entries, n);
-        free(n->users);
+    if (svc->state != NULL)
+        row = state_checks(svc->state);
+    for (; row != NULL; row = row->next) {
+        struct service_entry *n = row->entry;
+
+        if (n != NULL && n->n > 1)
+            free(n->users.many);
         free(n);
+        row->entry = NULL;
     }
     sched_free(svc->sched);
     svc->sched = NULL;

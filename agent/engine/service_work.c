@@ -142,6 +142,16 @@ static void start_apply(struct service_zone *z)
     round_send(rz);
 }
 
+/* Results may have come before the provider was looked at: that a value is
+ * healthy at first contact is no news, that it is not is. */
+static void meet_first(struct world *w)
+{
+    for (size_t i = 0; i < w->plan.nsets; i++)
+        for (size_t k = 0; k < w->plan.sets[i].nvalues; k++)
+            if (!w->plan.sets[i].values[k].memory->seen)
+                w->sets[i].values[k].row->unknown = true;
+}
+
 static void make_live(struct service_zone *z)
 {
     struct round_zone *rz = z->now->rz;
@@ -152,6 +162,7 @@ static void make_live(struct service_zone *z)
     z->learnt = rz->observed;
     z->unseen = !rz->observed;
     rz->world->plan.blind = svc->anchors.blind;
+    meet_first(rz->world);
     world_apply_freezes(rz->world, boot_ms);
     if (svc->frozen_by_file)
         override_freeze_world(rz->world);
@@ -179,6 +190,8 @@ static void end_observe(struct service_zone *z, int64_t now_ms)
     }
     if (write && step(z, now_ms) && z->svc->stop == 0)
         start_apply(z);
+    if (z->work == SERVICE_IDLE)
+        service_round_clear(&z->work_round);
 }
 
 static void end_apply(struct service_zone *z, int64_t now_ms)
@@ -187,6 +200,7 @@ static void end_apply(struct service_zone *z, int64_t now_ms)
 
     z->work = SERVICE_IDLE;
     rz->nchanges = 0;
+    service_round_clear(&z->work_round);
     service_problem_end(z, SERVICE_PROBLEM_WRITE);
     if (service_problem_stands(z, SERVICE_PROBLEM_WRITE))
         retry_later(z, now_ms);
@@ -270,6 +284,7 @@ static void end_look(struct service_zone *z, int64_t now_ms)
     service_problem_begin(z, SERVICE_PROBLEM_LOOK);
     round_looked(&z->look_zone, looks);
     service_problem_end(z, SERVICE_PROBLEM_LOOK);
+    service_round_clear(&z->look_round);
     if (!is_pending(z->now->rz->world)) {
         (void)service_save(z->svc, NULL);
         return;

@@ -118,12 +118,8 @@ static void epoch_free(struct service_epoch *e)
     struct round_zone *rz = e->rz;
 
     live_free(rz->live);
-    for (size_t k = 0; k < rz->nowners; k++)
-        spec_free(rz->owners[k]->spec);
-    free(rz->owners);
-    world_free(rz->world);
+    round_zone_fini(rz);
     checks_free(e->round.checks);
-    free(e->entries);
     service_round_fini(&e->round);
     service_gen_unref(e->gen);
     free(e);
@@ -135,22 +131,19 @@ void service_epoch_unref(struct service_epoch *e)
         epoch_free(e);
 }
 
-/* What the world is made of. */
-static void print_epoch(struct service_epoch *e)
+static EVP_MD_CTX *digest_begin(void)
 {
-    const struct round_zone *rz = e->rz;
     EVP_MD_CTX *md = EVP_MD_CTX_new();
 
     if (md == NULL || EVP_DigestInit_ex(md, EVP_sha256(), NULL) != 1)
         abort(); /* out of memory, as mem.h */
-    for (size_t i = 0; i < rz->nowners; i++) {
-        const struct round_owner *o = rz->owners[i];
+    return md;
+}
 
-        if (o->spec == NULL || o->row == NULL)
-            continue;
-        (void)EVP_DigestUpdate(md, o->name, strlen(o->name) + 1);
-        (void)EVP_DigestUpdate(md, o->row->texts, strlen(o->row->texts) + 1);
-    }
+/* The servers, and the names of the zone's NS set. */
+static void digest_end(EVP_MD_CTX *md, const struct round_zone *rz,
+                       unsigned char out[32])
+{
     for (size_t i = 0; i < rz->nns_names; i++)
         (void)EVP_DigestUpdate(md, rz->ns_names[i],
                                strlen(rz->ns_names[i]) + 1);
@@ -160,8 +153,83 @@ static void print_epoch(struct service_epoch *e)
         (void)addr_format_port(&rz->servers[i], text);
         (void)EVP_DigestUpdate(md, text, strlen(text) + 1);
     }
-    (void)EVP_DigestFinal_ex(md, e->print, NULL);
+    (void)EVP_DigestFinal_ex(md, out, NULL);
     EVP_MD_CTX_free(md);
+}
+
+/* What the world is made of. */
+static void print_epoch(struct service_epoch *e)
+{
+    const struct round_zone *rz = e->rz;
+    EVP_MD_CTX *md = digest_begin();
+
+    for (size_t i = 0; i < rz->nowners; i++) {
+        const struct round_owner *o = rz->owners[i];
+
+        if (o->spec == NULL || o->row == NULL)
+            continue;
+        (void)EVP_DigestUpdate(md, o->name, strlen(o->name) + 1);
+        (void)EVP_DigestUpdate(md, o->row->print, sizeof o->row->print);
+    }
+    digest_end(md, rz, e->print);
+}
+
+/* What was read, before anything is made of it. */
+static void print_raw(struct service_epoch *e)
+{
+    const struct round_zone *rz = e->rz;
+    EVP_MD_CTX *md = digest_begin();
+
+    for (size_t i = 0; i < rz->nowners; i++) {
+        const struct round_owner *o = rz->owners[i];
+
+        (void)EVP_DigestUpdate(md, o->name, strlen(o->name) + 1);
+        (void)EVP_DigestUpdate(md, &o->ntxts, sizeof o->ntxts);
+        for (size_t k = 0; k < o->ntxts; k++) {
+            const struct spec_txt *x = &o->txts[k];
+
+            (void)EVP_DigestUpdate(md, &x->nstrings, sizeof x->nstrings);
+            for (size_t s = 0; s < x->nstrings; s++) {
+                (void)EVP_DigestUpdate(md, &x->strings[s].len, sizeof(size_t));
+                (void)EVP_DigestUpdate(md, x->strings[s].data,
+                                       x->strings[s].len);
+            }
+        }
+    }
+    digest_end(md, rz, e->raw);
+}
+
+/* All texts are there and as they were, and there was nothing to be told of
+ * them: the specs would be the same, so they are not made a second time. */
+static bool is_as_before(const struct service_zone *z)
+{
+    const struct service_epoch *e = z->next, *now = z->now;
+
+    if (now == NULL || now->gen != z->gen || !now->clean ||
+        memcmp(now->raw, e->raw, sizeof e->raw) != 0)
+        return false;
+    for (size_t i = 0; i < e->rz->nowners; i++) {
+        const struct round_owner *o = e->rz->owners[i];
+        bool is_none = o->outcome == RESOLVER_GONE && o->row == NULL;
+
+        if (!is_none && (o->outcome != RESOLVER_FOUND || o->row == NULL ||
+                         !o->row->good || o->row->stale != NULL))
+            return false;
+    }
+    return true;
+}
+
+static void keep_owners(const struct service_epoch *e)
+{
+    for (size_t i = 0; i < e->rz->nowners; i++) {
+        struct state_spec *row = e->rz->owners[i]->row;
+
+        if (row == NULL)
+            continue;
+        row->used = true;
+        row->good_wall_ms = clock_wall_ms();
+        row->gone_ms = 0;
+    }
 }
 
 static void measure(struct service_epoch *e)
@@ -235,8 +303,19 @@ static void finish_reading(struct service_zone *z, int64_t now_ms)
 {
     struct service_epoch *e = z->next;
 
+    print_raw(e);
+    if (is_as_before(z)) {
+        keep_owners(e);
+        service_problem_end(z, SERVICE_PROBLEM_READ);
+        measure(e);
+        take_times(z, now_ms);
+        rest(z);
+        mem_trim();
+        return;
+    }
     round_read_specs(&e->round);
     service_problem_end(z, SERVICE_PROBLEM_READ);
+    e->clean = !service_problem_stands(z, SERVICE_PROBLEM_READ);
     service_changed(z->svc);
     print_epoch(e);
     measure(e);
@@ -270,6 +349,8 @@ static void swap(struct service_zone *z)
     struct service_epoch *e = z->next, *old = z->now;
     const struct spec *apex = e->rz->apex->spec;
 
+    e->debounce_ms = apex != NULL && apex->debounce_ms >= 0 ? apex->debounce_ms
+                                                            : LIVE_DEBOUNCE_MS;
     if (old != NULL)
         world_save(old->rz->world);
     state_zone_unmark(z->svc->state, z->name);
@@ -278,8 +359,6 @@ static void swap(struct service_zone *z)
     service_problem_end(z, SERVICE_PROBLEM_BUILD);
     state_zone_sweep(z->svc->state, z->name);
     e->built = true;
-    e->debounce_ms = apex != NULL && apex->debounce_ms >= 0 ? apex->debounce_ms
-                                                            : LIVE_DEBOUNCE_MS;
     service_probe_add(e);
     z->now = e;
     z->next = NULL;
@@ -293,6 +372,7 @@ static void swap(struct service_zone *z)
         service_gen_zones(old->gen);
         service_epoch_unref(old);
     }
+    mem_trim();
     service_work_begin(z);
     service_changed(z->svc);
 }

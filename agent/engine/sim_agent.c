@@ -225,10 +225,12 @@ static void start_checks(struct sim *s)
     s->hurried = false;
     for (size_t i = 0; i < s->nchecks; i++) {
         struct check *c = checks_at(s->checks, i);
-        const struct sched_pace pace = {c->rule.access_period_ms,
-                                        c->retry_period_ms};
+        const struct sched_pace pace = {c->spec->access_period_ms,
+                                        c->spec->retry_period_ms};
+        size_t len = 0;
+        const char *key = checks_probe_key(c, &len);
 
-        s->entries[i] = sched_add(s->sched, c->probe_key, &pace, c, s->now_ms);
+        s->entries[i] = sched_add(s->sched, key, len, &pace, c, s->now_ms);
         s->nup += c->row->health.state == HEALTH_UP;
     }
 }

@@ -64,12 +64,10 @@ struct asked {
 static void name_leaves(const struct sim *s, const struct world_spec *ws,
                         size_t check, bool *named)
 {
-    size_t n = world_is_local(&ws->spec->checks[check]) ? ws->nrecords : 1;
-
     (void)s;
-    for (size_t i = 0; ws->leaves[check] != NULL && i < n; i++)
-        if (ws->leaves[check][i] != NULL)
-            named[ws->leaves[check][i]->id] = true;
+    for (size_t i = 0; i < ws->nleaves; i++)
+        if (ws->leaves[i].check == check)
+            named[ws->leaves[i].at->id] = true;
 }
 
 static bool read_name(const struct sim *s, const char *text, bool *named)

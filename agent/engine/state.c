@@ -9,8 +9,43 @@
 
 /* A hash that cannot grow is out of memory: mem.h aborts, so does this. */
 
+struct note {
+    size_t refs;
+    char key[]; /* its text */
+};
+
 /* Find or make a row of a table; the same for each kind of row. */
 #define ROW_FN(kind, list)                                                     \
+    struct state_##kind *state_##kind##_row(struct state *s, const char *key)  \
+    {                                                                          \
+        struct state_rows *rows = &s->kind##_rows;                             \
+        struct state_##kind *row = keytable_find(&rows->by_key, key), *last;   \
+                                                                               \
+        if (row != NULL)                                                       \
+            return row;                                                        \
+        row = keytable_row(rows->by_key.key_at, key);                          \
+        keytable_add(&rows->by_key, row);                                      \
+        last = rows->last;                                                     \
+        if (last != NULL)                                                      \
+            last->next = row;                                                  \
+        else                                                                   \
+            rows->first = row;                                                 \
+        rows->last = row;                                                      \
+        return row;                                                            \
+    }                                                                          \
+    struct state_##kind *state_##list(struct state *s)                         \
+    {                                                                          \
+        return s->kind##_rows.first;                                           \
+    }
+
+ROW_FN(check, checks)
+ROW_FN(value, values)
+ROW_FN(set, sets)
+ROW_FN(spec, specs)
+ROW_FN(judge, judges)
+
+/* Those of which there are few. */
+#define HASH_ROW_FN(kind, list)                                                \
     struct state_##kind *state_##kind##_row(struct state *s, const char *key)  \
     {                                                                          \
         struct state_##kind *row = NULL;                                       \
@@ -28,16 +63,31 @@
         return s->list;                                                        \
     }
 
-ROW_FN(check, checks)
-ROW_FN(value, values)
-ROW_FN(set, sets)
-ROW_FN(spec, specs)
-ROW_FN(zone, zones)
-ROW_FN(judge, judges)
-ROW_FN(override, overrides)
-ROW_FN(stop, stops)
-ROW_FN(kept, kepts)
-ROW_FN(problem, problems)
+HASH_ROW_FN(zone, zones)
+HASH_ROW_FN(override, overrides)
+HASH_ROW_FN(stop, stops)
+HASH_ROW_FN(kept, kepts)
+HASH_ROW_FN(problem, problems)
+
+void state_tables_init(struct state *s)
+{
+    s->check_rows.by_key.key_at = offsetof(struct state_check, key);
+    s->value_rows.by_key.key_at = offsetof(struct state_value, key);
+    s->set_rows.by_key.key_at = offsetof(struct state_set, key);
+    s->spec_rows.by_key.key_at = offsetof(struct state_spec, key);
+    s->judge_rows.by_key.key_at = offsetof(struct state_judge, key);
+    s->notes.key_at = offsetof(struct note, key);
+}
+
+size_t state_nvalues(const struct state *s)
+{
+    return s->value_rows.by_key.n;
+}
+
+struct state_judge *state_judge_find(struct state *s, const char *key)
+{
+    return keytable_find(&s->judge_rows.by_key, key);
+}
 
 int64_t state_now_ms(void)
 {
@@ -95,9 +145,8 @@ struct state_set *state_set_find(struct state *s, const char *zone,
                                  const char *name, const char *type)
 {
     char *key = mem_printf("%s|%s|%s", zone, name, type);
-    struct state_set *row = NULL;
+    struct state_set *row = keytable_find(&s->set_rows.by_key, key);
 
-    HASH_FIND_STR(s->sets, key, row);
     free(key);
     return row;
 }
@@ -127,6 +176,28 @@ void state_text(char **field, const char *text)
 
     free(*field);
     *field = copy;
+}
+
+void state_note(struct state *s, const char **field, const char *text)
+{
+    struct note *n, *old;
+
+    if (*field == text ||
+        (*field != NULL && text != NULL && strcmp(*field, text) == 0))
+        return;
+    n = text != NULL ? keytable_find(&s->notes, text) : NULL;
+    if (n == NULL && text != NULL) {
+        n = keytable_row(s->notes.key_at, text);
+        keytable_add(&s->notes, n);
+    }
+    if (n != NULL)
+        n->refs++;
+    old = *field != NULL ? keytable_find(&s->notes, *field) : NULL;
+    *field = n != NULL ? n->key : NULL;
+    if (old != NULL && --old->refs == 0) {
+        keytable_remove(&s->notes, old);
+        free(old);
+    }
 }
 
 struct state_stop *state_stop_get(struct state *s, const char *provider)
@@ -183,13 +254,13 @@ void state_keep_zone(struct state *s, const char *zone)
 {
     struct state_zone *z = NULL;
 
-    for (struct state_value *r = s->values; r != NULL; r = r->hh.next)
+    for (struct state_value *r = state_values(s); r != NULL; r = r->next)
         r->used = r->used || key_in_zone(r->key, zone);
-    for (struct state_set *r = s->sets; r != NULL; r = r->hh.next)
+    for (struct state_set *r = state_sets(s); r != NULL; r = r->next)
         r->used = r->used || key_in_zone(r->key, zone);
-    for (struct state_spec *r = s->specs; r != NULL; r = r->hh.next)
+    for (struct state_spec *r = state_specs(s); r != NULL; r = r->next)
         r->used = r->used || key_in_zone(r->key, zone);
-    for (struct state_judge *r = s->judges; r != NULL; r = r->hh.next)
+    for (struct state_judge *r = state_judges(s); r != NULL; r = r->next)
         r->used = r->used || key_in_zone(r->key, zone);
     HASH_FIND_STR(s->zones, zone, z);
     if (z != NULL)
@@ -197,7 +268,7 @@ void state_keep_zone(struct state *s, const char *zone)
 }
 
 #define KEEP(kind, list)                                                       \
-    for (struct state_##kind *r = s->list; r != NULL; r = r->hh.next)          \
+    for (struct state_##kind *r = state_##list(s); r != NULL; r = r->next)     \
     r->used = true
 
 void state_keep_all(struct state *s)
@@ -206,18 +277,16 @@ void state_keep_all(struct state *s)
     KEEP(value, values);
     KEEP(set, sets);
     KEEP(spec, specs);
-    KEEP(zone, zones);
     KEEP(judge, judges);
-    KEEP(problem, problems);
+    for (struct state_zone *z = s->zones; z != NULL; z = z->hh.next)
+        z->used = true;
+    for (struct state_problem *p = s->problems; p != NULL; p = p->hh.next)
+        p->used = true;
 }
 
 void state_drop_spec(struct state *s, struct state_spec *row)
 {
-    HASH_DEL(s->specs, row);
-    free(row->key);
-    free(row->texts);
-    free(row->stale);
-    free(row);
+    STATE_SWEEP(s, spec, r == row, (free(r->texts), free(r->stale)));
 }
 
 static void event_free(struct state_event_row *r)
@@ -265,12 +334,18 @@ void state_event_add(struct state *s, const struct state_event *ev)
 
 void state_clear(struct state *s)
 {
-    CLEAR(check, checks, free(row->note));
-    CLEAR(value, values, free(row->note));
-    CLEAR(set, sets, free(row->reason));
-    CLEAR(spec, specs, (free(row->texts), free(row->stale)));
+    STATE_SWEEP(s, check, true, state_note(s, &r->note, NULL));
+    STATE_SWEEP(s, value, true, state_note(s, &r->note, NULL));
+    STATE_SWEEP(s, set, true, free(r->reason));
+    STATE_SWEEP(s, spec, true, (free(r->texts), free(r->stale)));
+    STATE_SWEEP(s, judge, true, (free(r->print), free(r->truth), free(r->dcs)));
+    keytable_fini(&s->check_rows.by_key);
+    keytable_fini(&s->value_rows.by_key);
+    keytable_fini(&s->set_rows.by_key);
+    keytable_fini(&s->spec_rows.by_key);
+    keytable_fini(&s->judge_rows.by_key);
+    keytable_fini(&s->notes);
     CLEAR(zone, zones, (void)0);
-    CLEAR(judge, judges, (free(row->print), free(row->truth), free(row->dcs)));
     CLEAR(override, overrides, free(row->user));
     CLEAR(stop, stops, free(row->text));
     CLEAR(kept, kepts, free(row->text));

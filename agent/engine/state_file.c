@@ -140,7 +140,9 @@ static int check_owner(struct state *s, struct err *e)
 
 static int prepare_db(struct state *s, struct err *e)
 {
-    static const char sql[] = "PRAGMA journal_mode=WAL;"
+    /* No temporary files: a service can write beside the state alone. */
+    static const char sql[] = "PRAGMA temp_store=MEMORY;"
+                              "PRAGMA journal_mode=WAL;"
                               "PRAGMA synchronous=FULL;";
     struct err found = {ERR_NONE, ""};
     int rc;
@@ -305,6 +307,7 @@ static int open_state(const char *path, bool read_only, bool as_is,
 {
     struct state *s = mem_alloc(sizeof *s);
 
+    state_tables_init(s);
     s->lock_fd = -1;
     s->as_is = as_is;
     *out = NULL;

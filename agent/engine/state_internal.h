@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "agent/base/keytable.h"
 #include "agent/engine/state.h"
 
 /* Shared by state.c (rows), state_file.c (opening, lock, damage),
@@ -21,12 +22,12 @@ struct state {
     bool as_is;                  /* damage is an error, not mended */
     int64_t runs_ms[STATE_RUNS]; /* beginnings of rounds; newest first */
     int64_t shift_ms;            /* from saved times to this boot's */
-    struct state_check *checks;
-    struct state_value *values;
-    struct state_set *sets;
-    struct state_spec *specs;
+    struct state_rows {
+        struct keytable by_key;
+        void *first, *last;
+    } check_rows, value_rows, set_rows, spec_rows, judge_rows;
+    struct keytable notes; /* struct note */
     struct state_zone *zones;
-    struct state_judge *judges;
     struct state_override *overrides;
     struct state_stop *stops;
     struct state_kept *kepts;
@@ -46,6 +47,31 @@ MUST_CHECK int state_load(struct state *s, struct err *e);
  * ERR_LOCAL (anything else); returns -1. */
 int state_sql_error(struct state *s, struct err *e);
 
+/* Takes rows out for which drop is true, with what they hold. */
+#define STATE_SWEEP(s, kind, drop, free_texts)                                 \
+    do {                                                                       \
+        struct state_rows *rows = &(s)->kind##_rows;                           \
+        struct state_##kind *r = rows->first, *next, *last = NULL;             \
+        for (; r != NULL; r = next) {                                          \
+            next = r->next;                                                    \
+            if (!(drop)) {                                                     \
+                last = r;                                                      \
+                continue;                                                      \
+            }                                                                  \
+            if (last != NULL)                                                  \
+                last->next = next;                                             \
+            else                                                               \
+                rows->first = next;                                            \
+            keytable_remove(&rows->by_key, r);                                 \
+            free_texts;                                                        \
+            free(r);                                                           \
+        }                                                                      \
+        rows->last = last;                                                     \
+    } while (0)
+
+/* Where the rows of each table have their keys. */
+void state_tables_init(struct state *s);
+
 /* Rows without marking them as used. */
 struct state_check *state_check_row(struct state *s, const char *key);
 struct state_value *state_value_row(struct state *s, const char *key);
@@ -60,5 +86,14 @@ struct state_problem *state_problem_row(struct state *s, const char *key);
 void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */
+
+/* --- state_spec.c: texts of specs ---------------------------------------- */
+
+/* row has just been read, with these texts; NULL: none. */
+void state_spec_loaded(struct state_spec *row, const char *texts);
+/* Writes the rows, within the transaction. returns 0, or -1 (SQLite knows) */
+int state_spec_save(struct state *s);
+/* The transaction stands: memory lets go of the texts. */
+void state_spec_saved(struct state *s);
 
 #endif

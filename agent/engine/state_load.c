@@ -126,7 +126,7 @@ static void load_check(struct state *s, sqlite3_stmt *q)
     r->health.streak = (uint32_t)sqlite3_column_int64(q, 4);
     r->health.since_ms = column_time(s, q, 5);
     r->health.last_ms = column_time(s, q, 6);
-    r->note = column_text(q, 7);
+    state_note(s, &r->note, (const char *)sqlite3_column_text(q, 7));
 }
 
 static void load_value(struct state *s, sqlite3_stmt *q)
@@ -154,7 +154,7 @@ static void load_value(struct state *s, sqlite3_stmt *q)
     r->healthy = column_bool(q, 18);
     r->unknown = column_bool(q, 19);
     r->would = column_bool(q, 20);
-    r->note = column_text(q, 21);
+    state_note(s, &r->note, (const char *)sqlite3_column_text(q, 21));
 }
 
 static void load_set(struct state *s, sqlite3_stmt *q)
@@ -170,7 +170,7 @@ static void load_spec(struct state *s, sqlite3_stmt *q)
 {
     struct state_spec *r = state_spec_row(s, column_key(q));
 
-    r->texts = column_text(q, 1);
+    state_spec_loaded(r, (const char *)sqlite3_column_text(q, 1));
     r->good_wall_ms = sqlite3_column_int64(q, 2);
     r->gone_ms = column_time(s, q, 3);
     r->stale = column_text(q, 4);

@@ -132,6 +132,14 @@ static char *directory_of(const char *path)
                          : mem_strndup(path, (size_t)(slash - path));
 }
 
+char *state_owner_directory(const char *path)
+{
+    char *dir = directory_of(path);
+
+    (void)mkdir(dir, 0700); /* why not, opening the state tells */
+    return dir;
+}
+
 int state_owner_give(const char *path, uid_t uid, gid_t gid, const char *user,
                      struct err *e)
 {

@@ -19,5 +19,8 @@ MUST_CHECK int state_owner_give(const char *path, uid_t uid, gid_t gid,
  * returns 0, or -1 with e set (ERR_INPUT: the directory that bars the way) */
 MUST_CHECK int state_owner_check(const char *path, const char *user,
                                  struct err *e);
+/* The directory of the state at path, made (0700) where only it is missing and
+ * may be made. Heap. */
+char *state_owner_directory(const char *path) __attribute__((returns_nonnull));
 
 #endif

@@ -58,13 +58,27 @@ static int begin(struct state *s, const char *sql, struct writer *w)
                                                                         : -1;
 }
 
+static bool is_kept(const struct state_check *r, int64_t now_ms)
+{
+    return r->used || now_ms - r->health.last_ms <= CHECK_KEPT_MS;
+}
+
+/* Those that were not saved. A service would keep them for ever. */
+static void forget_checks(struct state *s)
+{
+    int64_t now_ms = state_now_ms();
+
+    STATE_SWEEP(s, check, !is_kept(r, now_ms) && r->entry == NULL,
+                state_note(s, &r->note, NULL));
+}
+
 static int save_checks(struct state *s, struct writer *w)
 {
     int64_t now_ms = state_now_ms();
 
     /* A zone may have failed in this run: its checks are still wanted. */
-    for (struct state_check *r = s->checks; r != NULL; r = r->hh.next) {
-        if (!r->used && now_ms - r->health.last_ms > CHECK_KEPT_MS)
+    for (struct state_check *r = state_checks(s); r != NULL; r = r->next) {
+        if (!is_kept(r, now_ms))
             continue;
         put_text(w, r->key);
         put_int(w, (int64_t)r->health.state);
@@ -102,7 +116,7 @@ static void put_memory(struct writer *w, const struct memory_value *m)
 
 static int save_values(struct state *s, struct writer *w)
 {
-    for (struct state_value *r = s->values; r != NULL; r = r->hh.next) {
+    for (struct state_value *r = state_values(s); r != NULL; r = r->next) {
         if (!r->used)
             continue;
         put_text(w, r->key);
@@ -120,29 +134,13 @@ static int save_values(struct state *s, struct writer *w)
 
 static int save_sets(struct state *s, struct writer *w)
 {
-    for (struct state_set *r = s->sets; r != NULL; r = r->hh.next) {
+    for (struct state_set *r = state_sets(s); r != NULL; r = r->next) {
         if (!r->used)
             continue;
         put_text(w, r->key);
         put_int(w, r->memory.brake_since_ms);
         put_int(w, r->memory.tier);
         put_text(w, r->reason);
-        if (step(w) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int save_specs(struct state *s, struct writer *w)
-{
-    for (struct state_spec *r = s->specs; r != NULL; r = r->hh.next) {
-        if (!r->used || r->texts == NULL)
-            continue;
-        put_text(w, r->key);
-        put_text(w, r->texts);
-        put_int(w, r->good_wall_ms);
-        put_int(w, r->gone_ms);
-        put_text(w, r->stale);
         if (step(w) != 0)
             return -1;
     }
@@ -167,7 +165,7 @@ static int save_zones(struct state *s, struct writer *w)
 
 static int save_judges(struct state *s, struct writer *w)
 {
-    for (struct state_judge *r = s->judges; r != NULL; r = r->hh.next) {
+    for (struct state_judge *r = state_judges(s); r != NULL; r = r->next) {
         if (!r->used)
             continue;
         put_text(w, r->key);
@@ -296,8 +294,6 @@ static int save_all(struct state *s)
          "INSERT INTO vals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
          save_values},
         {"DELETE FROM sets", "INSERT INTO sets VALUES(?,?,?,?)", save_sets},
-        {"DELETE FROM specs", "INSERT INTO specs VALUES(?,?,?,?,?)",
-         save_specs},
         {"DELETE FROM zones", "INSERT INTO zones VALUES(?,?,?)", save_zones},
         {"DELETE FROM judges", "INSERT INTO judges VALUES(?,?,?,?)",
          save_judges},
@@ -345,9 +341,11 @@ int state_save(struct state *s, struct err *e)
 {
     if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return err_set(e, ERR_LOCAL, "state: %s", sqlite3_errmsg(s->db));
-    if (save_all(s) == 0 && prune(s) == 0 &&
+    if (save_all(s) == 0 && state_spec_save(s) == 0 && prune(s) == 0 &&
         sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         state_clear_events(s);
+        state_spec_saved(s);
+        forget_checks(s);
         return 0;
     }
     (void)err_set(e, ERR_LOCAL, "state: %s", sqlite3_errmsg(s->db));

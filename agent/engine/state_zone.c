@@ -14,22 +14,11 @@ static bool is_in_zone(const char *key, const char *zone)
 
 /* The same for each kind of row. */
 #define UNMARK(kind, list)                                                     \
-    for (struct state_##kind *r = s->list; r != NULL; r = r->hh.next)          \
+    for (struct state_##kind *r = state_##list(s); r != NULL; r = r->next)     \
     r->used = r->used && !is_in_zone(r->key, zone)
 
-#define SWEEP(kind, list, free_texts)                                          \
-    do {                                                                       \
-        struct state_##kind *r, *next;                                         \
-        HASH_ITER(hh, s->list, r, next)                                        \
-        {                                                                      \
-            if (r->used || !is_in_zone(r->key, zone))                          \
-                continue;                                                      \
-            HASH_DEL(s->list, r);                                              \
-            free(r->key);                                                      \
-            free_texts;                                                        \
-            free(r);                                                           \
-        }                                                                      \
-    } while (0)
+#define SWEEP(kind, free_texts)                                                \
+    STATE_SWEEP(s, kind, !r->used && is_in_zone(r->key, zone), free_texts)
 
 void state_zone_unmark(struct state *s, const char *zone)
 {
@@ -40,9 +29,9 @@ void state_zone_unmark(struct state *s, const char *zone)
 
 void state_zone_sweep(struct state *s, const char *zone)
 {
-    SWEEP(value, values, free(r->note));
-    SWEEP(set, sets, free(r->reason));
-    SWEEP(judge, judges, (free(r->print), free(r->truth), free(r->dcs)));
+    SWEEP(value, state_note(s, &r->note, NULL));
+    SWEEP(set, free(r->reason));
+    SWEEP(judge, (free(r->print), free(r->truth), free(r->dcs)));
 }
 
 void state_zone_leave(struct state *s, const char *zone)
@@ -52,7 +41,7 @@ void state_zone_leave(struct state *s, const char *zone)
     state_zone_unmark(s, zone);
     state_zone_sweep(s, zone);
     UNMARK(spec, specs);
-    SWEEP(spec, specs, (free(r->texts), free(r->stale)));
+    SWEEP(spec, (free(r->texts), free(r->stale)));
     HASH_FIND_STR(s->zones, zone, row);
     if (row == NULL)
         return;

@@ -29,8 +29,8 @@ static struct when both(struct when a, struct when b, bool want)
 static int64_t next_probe_ms(const struct when_env *env, const struct check *k)
 {
     const struct health *h = &k->row->health;
-    int64_t pace =
-        health_is_settled(h) ? k->rule.access_period_ms : k->retry_period_ms;
+    int64_t pace = health_is_settled(h) ? k->spec->access_period_ms
+                                        : k->spec->retry_period_ms;
     int64_t at;
 
     if (env->cron_ms > 0)
@@ -51,12 +51,12 @@ struct when when_check(const struct when_env *env, const struct check *k,
     h = &k->row->health;
     if (h->state == (want ? HEALTH_UP : HEALTH_DOWN))
         return already;
-    need = want ? k->rule.required_success : k->rule.required_failure;
+    need = want ? k->spec->required_success : k->spec->required_failure;
     have = h->last_ok == want ? h->streak : 0;
     t.missing = have < need ? need - have : 1;
     t.check = k;
-    t.at_ms =
-        next_probe_ms(env, k) + (int64_t)(t.missing - 1) * k->retry_period_ms;
+    t.at_ms = next_probe_ms(env, k) +
+              (int64_t)(t.missing - 1) * k->spec->retry_period_ms;
     return t;
 }
 

@@ -20,11 +20,22 @@ struct leaf_env {
 static struct check *check_of(const struct world_spec *ws, size_t check,
                               long place)
 {
-    if (ws->leaves[check] == NULL)
-        return NULL;
+    size_t lo = 0, hi = ws->nleaves;
+
     if (!world_is_local(&ws->spec->checks[check]))
-        return ws->leaves[check][0];
-    return place >= 0 ? ws->leaves[check][place] : NULL;
+        place = 0;
+    while (place >= 0 && lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const struct world_leaf *l = &ws->leaves[mid];
+
+        if (l->check == check && l->place == (size_t)place)
+            return l->at;
+        if (l->check < check || (l->check == check && l->place < (size_t)place))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
 }
 
 static struct judge_leaf leaf(void *arg, size_t check, long place)
@@ -42,8 +53,8 @@ static struct judge_leaf leaf(void *arg, size_t check, long place)
     l.never_up = h->state == HEALTH_DOWN && !h->ever_up;
     l.decided_ms = h->since_ms;
     l.fail_streak = h->last_ok ? 0 : h->streak;
-    l.need_failure = k->rule.required_failure;
-    l.access_period_ms = k->rule.access_period_ms;
+    l.need_failure = k->spec->required_failure;
+    l.access_period_ms = k->spec->access_period_ms;
     return l;
 }
 
@@ -103,13 +114,12 @@ static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)
     struct judge_env env = {leaf, maintenance, &le, w->agent_dc, now_ms};
 
     for (size_t i = 0; i < ws->nrecords; i++)
-        ws->published[i] =
+        w->published[i] =
             ws->values[i] != NULL && ws->values[i]->plan->published;
-    judge_spec(ws->spec, &env, &ws->memory, ws->published, ws->dcs,
-               ws->records);
+    judge_spec(ws->spec, &env, &ws->memory, w->published, ws->dcs, w->records);
     for (size_t i = 0; i < ws->nrecords; i++)
         if (ws->values[i] != NULL)
-            hand_over(&ws->records[i], ws->values[i]->plan);
+            hand_over(&w->records[i], ws->values[i]->plan);
     ws->dirty = false;
     for (size_t i = 0; i < ws->nsets; i++) {
         struct world_set *set = &w->sets[ws->sets[i]];

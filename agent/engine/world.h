@@ -27,6 +27,14 @@ struct world_value {
     struct state_value *row;
 };
 
+/* A check that a spec needs and the limits allow. */
+struct world_leaf {
+    uint32_t check; /* index into spec.checks */
+    uint32_t place; /* of the record at whose address it looks; 0 where it has
+                       a target of its own */
+    struct check *at;
+};
+
 struct world_set {
     const struct spec_claim *claim;
     size_t spec;                /* index into world.specs */
@@ -41,16 +49,13 @@ struct world_set {
 struct world_spec {
     const struct spec *spec;
     struct judge_memory memory;
-    struct state_judge *row;      /* where memory is saved */
-    struct judge_dc *dcs;         /* last judgement, as spec.dcs */
-    struct judge_record *records; /* in judge order */
-    bool *published;              /* in judge order: input of the judgement */
-    struct world_value **values;  /* in judge order; NULL: claimed by another
-                                     owner */
+    struct state_judge *row;     /* where memory is saved */
+    struct judge_dc *dcs;        /* last judgement, as spec.dcs */
+    struct world_value **values; /* in judge order; NULL: claimed by another
+                                    owner */
     size_t nrecords;
-    /* The checks: of spec.checks[i] with a target of its own at [i][0], else
-     * at [i][place]. NULL: not needed, or refused by the limits. */
-    struct check ***leaves;
+    const struct world_leaf *leaves; /* by check, then place */
+    size_t nleaves;
     size_t *sets; /* that its records are in: indices into world.sets */
     size_t nsets;
     bool dirty; /* to be judged again */
@@ -71,13 +76,16 @@ struct world {
     /* The specs that check number c is in: dependents[first[c]] to
      * dependents[first[c + 1] - 1]. */
     size_t nchecks; /* that first covers */
-    size_t *first, *dependents;
+    uint32_t *first, *dependents;
     size_t *dirty; /* numbers of the specs that are to be judged again */
     size_t ndirty;
     /* Numbers of the sets whose specs were judged since
      * world_clear_judged. */
     size_t *judged;
     size_t njudged;
+    /* Of the judgement under way, in judge order. */
+    struct judge_record *records;
+    bool *published;
     int64_t now_ms; /* of the last judgement */
 };
 

@@ -14,8 +14,9 @@ struct build {
     const struct world_events *ev;
     bool every_view;
     int64_t now_ms;
-    struct { /* check and spec that belong together */
-        size_t check, spec;
+    struct link { /* a leaf, and whose it is */
+        size_t spec;
+        struct world_leaf leaf;
     } * links;
     size_t nlinks, cap_links;
 };
@@ -57,30 +58,22 @@ static bool is_allowed(struct build *b, const struct spec *s,
     return ok;
 }
 
-static void note_link(struct build *b, size_t check, size_t spec)
-{
-    b->links = mem_grow(b->links, &b->cap_links, b->nlinks, sizeof *b->links);
-    b->links[b->nlinks].check = check;
-    b->links[b->nlinks++].spec = spec;
-}
-
 static void need_check(struct build *b, size_t spec, size_t check,
                        const struct spec_record *rec, long place)
 {
     struct world_spec *ws = &b->w->specs[spec];
     const struct spec_check *c = &ws->spec->checks[check];
     bool local = world_is_local(c);
-    size_t n = local ? ws->nrecords : 1, at = local ? (size_t)place : 0;
+    struct link *l;
 
-    if (local && rec == NULL)
+    if ((local && rec == NULL) || !is_allowed(b, ws->spec, c, rec))
         return;
-    if (ws->leaves[check] == NULL)
-        ws->leaves[check] =
-            arena_array(b->w->arena, n, sizeof *ws->leaves[check]);
-    if (ws->leaves[check][at] != NULL || !is_allowed(b, ws->spec, c, rec))
-        return;
-    ws->leaves[check][at] = checks_add(b->w->checks, c, rec, b->now_ms);
-    note_link(b, ws->leaves[check][at]->id, spec);
+    b->links = mem_grow(b->links, &b->cap_links, b->nlinks, sizeof *b->links);
+    l = &b->links[b->nlinks++];
+    l->spec = spec;
+    l->leaf.check = (uint32_t)check;
+    l->leaf.place = local ? (uint32_t)place : 0;
+    l->leaf.at = checks_add(b->w->checks, c, rec, b->now_ms);
 }
 
 static void need_cond(struct build *b, size_t spec, const struct spec_cond *c,
@@ -144,10 +137,7 @@ static void build_spec(struct build *b, size_t i, const struct spec *s)
     ws->spec = s;
     ws->nrecords = judge_nrecords(s);
     ws->dcs = arena_array(w->arena, s->ndcs, sizeof *ws->dcs);
-    ws->records = arena_array(w->arena, ws->nrecords, sizeof *ws->records);
-    ws->published = arena_array(w->arena, ws->nrecords, sizeof *ws->published);
     ws->values = arena_array(w->arena, ws->nrecords, sizeof *ws->values);
-    ws->leaves = arena_array(w->arena, s->nchecks, sizeof *ws->leaves);
     ws->row = state_judge_get(w->state, w->zone, s->owner);
     judge_memory_init(&ws->memory, s);
     judge_text_read(ws->row, s, &ws->memory);
@@ -180,7 +170,7 @@ static struct plan_value *add_value(struct world *w, struct world_set *set,
 
     for (size_t k = 0; k < ps->nvalues && pv->twin == 0; k++)
         if (strcmp(ps->values[k].data, data) == 0)
-            pv->twin = k + 1;
+            pv->twin = (uint32_t)k + 1;
     ps->nvalues++;
     wv->row =
         state_value_get(w->state, w->zone, ps->name, set->type_text, data);
@@ -204,7 +194,7 @@ static void add_record(struct build *b, struct world_set *set,
     wv->place = place;
     ws->values[place] = wv;
     pv->fallback = rec->fallback;
-    pv->ttl_s = set->claim->set->ttl_s;
+    pv->ttl_s = (int32_t)set->claim->set->ttl_s;
     pv->class = rec->dr ? DECIDE_DR : DECIDE_NORMAL;
     pv->dr_if_no_records = rec->dr_if_no_records;
     pv->return_after_ms = rec->return_after_ms;
@@ -390,7 +380,7 @@ static void sort_remembered(struct build *b, struct dropped *dropped)
     size_t n = strlen(zone);
     struct state_value *row;
 
-    for (row = state_values(b->w->state); row != NULL; row = row->hh.next) {
+    for (row = state_values(b->w->state); row != NULL; row = row->next) {
         char *rest;
 
         if (strncmp(row->key, zone, n) != 0 || row->key[n] != '|')
@@ -404,22 +394,58 @@ static void sort_remembered(struct build *b, struct dropped *dropped)
 /* --- dependents
  * --------------------------------------------------------------- */
 
+static int by_leaf(const void *a, const void *b)
+{
+    const struct link *x = a, *y = b;
+
+    if (x->spec != y->spec)
+        return x->spec < y->spec ? -1 : 1;
+    if (x->leaf.check != y->leaf.check)
+        return x->leaf.check < y->leaf.check ? -1 : 1;
+    return (x->leaf.place > y->leaf.place) - (x->leaf.place < y->leaf.place);
+}
+
+/* Each leaf once, those of a spec together. */
+static void build_leaves(struct build *b)
+{
+    struct world *w = b->w;
+    struct world_leaf *leaves;
+    size_t n = 0;
+
+    if (b->nlinks > 0)
+        qsort(b->links, b->nlinks, sizeof *b->links, by_leaf);
+    for (size_t i = 0; i < b->nlinks; i++)
+        if (n == 0 || by_leaf(&b->links[n - 1], &b->links[i]) != 0)
+            b->links[n++] = b->links[i];
+    b->nlinks = n;
+    leaves = arena_array(w->arena, n, sizeof *leaves);
+    for (size_t i = 0; i < n; i++) {
+        struct world_spec *ws = &w->specs[b->links[i].spec];
+
+        leaves[i] = b->links[i].leaf;
+        if (ws->nleaves++ == 0)
+            ws->leaves = &leaves[i];
+    }
+}
+
 static void build_dependents(struct build *b)
 {
     struct world *w = b->w;
-    size_t n = checks_count(w->checks), *at;
+    size_t n = checks_count(w->checks);
+    uint32_t *at;
 
     w->nchecks = n;
     w->first = arena_array(w->arena, n + 1, sizeof *w->first);
     w->dependents = arena_array(w->arena, b->nlinks, sizeof *w->dependents);
     for (size_t i = 0; i < b->nlinks; i++)
-        w->first[b->links[i].check + 1]++;
+        w->first[b->links[i].leaf.at->id + 1]++;
     for (size_t i = 0; i < n; i++)
         w->first[i + 1] += w->first[i];
     at = mem_array(n + 1, sizeof *at);
     memcpy(at, w->first, (n + 1) * sizeof *at);
     for (size_t i = 0; i < b->nlinks; i++)
-        w->dependents[at[b->links[i].check]++] = b->links[i].spec;
+        w->dependents[at[b->links[i].leaf.at->id]++] =
+            (uint32_t)b->links[i].spec;
     free(at);
 }
 
@@ -452,6 +478,7 @@ struct world *world_new(struct arena *arena, const char *zone,
                       .every_view = limits == NULL,
                       .now_ms = now_ms};
     struct dropped *dropped;
+    size_t most = 0;
 
     w->zone = zone;
     w->agent_dc = agent_dc;
@@ -477,7 +504,12 @@ struct world *world_new(struct arena *arena, const char *zone,
         free(dropped[i].data);
     }
     free(dropped);
+    build_leaves(&b);
     build_dependents(&b);
+    for (size_t i = 0; i < nspecs; i++)
+        most = w->specs[i].nrecords > most ? w->specs[i].nrecords : most;
+    w->records = arena_array(arena, most, sizeof *w->records);
+    w->published = arena_array(arena, most, sizeof *w->published);
     free(b.links);
     return w;
 }

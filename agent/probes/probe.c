@@ -510,6 +510,15 @@ size_t probes_running(const struct probes *p)
     return p->running;
 }
 
+size_t probes_backlog(const struct probes *p)
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < PROBE_NLANES; i++)
+        n += lane_can_start(p, i) ? p->lanes[i].waiting : 0;
+    return n;
+}
+
 size_t probes_waiting(const struct probes *p)
 {
     size_t n = 0;

@@ -108,7 +108,10 @@ struct probe_params {
     /* Whether an address that a redirect leads to may be probed; NULL: only
      * the target's own. */
     bool (*allowed)(void *arg, const struct addr *a);
-    void *allowed_arg;
+    /* When such an address may be asked, in ms from now; that time is taken
+     * then. NULL: at once. */
+    int64_t (*turn_ms)(void *arg, const struct addr *a);
+    void *allowed_arg; /* of both */
 };
 
 struct probe_spec {
@@ -200,6 +203,8 @@ void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
 size_t probes_in_flight(const struct probes *p); /* descriptors open now */
 size_t probes_running(const struct probes *p);   /* all that were started */
 size_t probes_waiting(const struct probes *p);   /* waiting for their turn */
+/* Of these, those for which there is room: the loop has not come to them. */
+size_t probes_backlog(const struct probes *p);
 
 /* --- limits: what may be probed at all ----------------------------------- */
 

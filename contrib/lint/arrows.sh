@@ -23,7 +23,8 @@ BEGIN {
     may["agent/probes/"] = base
     may["specs/"] = base
     may["resolver/"] = base
-    may["providers/"] = base " resolver/message.h"
+    may["providers/"] = base " resolver/message.h resolver/exchange.h" \
+        " resolver/transfer.h resolver/tsig.h"
     may["agent/engine/"] = rooms
     may["agent/report/"] = rooms " agent/engine/"
     may["agent/cli/"] = rooms " agent/engine/ agent/report/"

@@ -24,6 +24,8 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
 
 import gen_once
 import targets_kinds
+import targets_memory
+import targets_providers
 import targets_refresh
 from bench_help import (BARE, BUILD, DECIDE, ENGINE, PORT, PROGRAM, SINK, Skip, environment,
                         measure, need, note, path)
@@ -371,6 +373,8 @@ TARGETS = {
     "idle-10k-cpu": (idle_10k_cpu, 3.5, 2),
     **targets_kinds.TARGETS,
     **targets_refresh.TARGETS,
+    **targets_memory.TARGETS,
+    **targets_providers.TARGETS,
 }
 
 

@@ -85,7 +85,7 @@ static void write_and_read(const struct mode *m, struct arena *a,
 
 static void look(const struct mode *m, const char *text, size_t len)
 {
-    static const char *const names[] = {"www." ZONE, ZONE, "*." ZONE};
+    static const char *const names[] = {"*." ZONE, ZONE, "www." ZONE};
     static const struct rest_wanted wants[] = {{.names = names, .n = 3},
                                                {.specs = true}};
     struct arena *a = arena_new();

@@ -66,6 +66,9 @@ class Service:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(20)
+        # A thread that still reads would read whatever has the number next.
+        self._socket.shutdown(socket.SHUT_RD)
+        self._threads[0].join(5)
         self._socket.close()
         for thread in self._threads[1:]:
             thread.join(5)

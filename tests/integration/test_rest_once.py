@@ -13,7 +13,8 @@ import net
 import servers
 from rest_help import cf  # noqa: F401
 from restapi import powerdns
-from world import rows, zone_text
+from restapi.server import Answer
+from world import USER, rows, zone_text
 
 ZONE = "example.org"
 WWW = f"www.{ZONE}"
@@ -38,6 +39,7 @@ agent {{
     state = "{directory}/state/state.db"
     allow-targets = {{"127.0.0.0/8"}}
     min-period = "10ms"
+    {f'user = "{USER}"' if USER else ""}
 }}
 provider p {{
 {options}
@@ -111,6 +113,48 @@ def test_powerdns_out_and_back(agent, tmp_path, pair, pdns):
     assert served(pdns) == [a.addr, b.addr]
     got = agent("doctor", "-v", config=config)
     assert "a change raises the serial" in got.stdout, got.stdout + got.stderr
+
+
+@needs_pdns
+def test_powerdns_write_that_nobody_could_read_back(agent, tmp_path, pair,
+                                                    pdns):
+    """The next round looks, finds it done, and has nothing to complain of."""
+    a, b = pair
+    text = spec(a, b).replace('"', '\\"')
+    pdns.make_zone(ZONE, [
+        (WWW + ".", "A", 60, [(a.addr, False), (b.addr, False)]),
+        (f"_failover.{WWW}.", "TXT", 60, [(f'"{text}"', False)])])
+    with Lossy(pdns) as relay:
+        config = configure(tmp_path, {
+            "type": "powerdns", "url": relay.url,
+            "api-key-file": key_file(tmp_path, powerdns.KEY)},
+            f"127.0.0.1:{pdns.port}")
+        agent("once", config=config)
+        a.close()
+        relay.misbehave("lost")
+        got = agent("once", config=config)
+        assert got.returncode == 1
+        assert "whether it happened is read back" in got.stderr, got.stderr
+        serial = pdns.serial(ZONE)
+        relay.lost = False
+        got = agent("once", config=config)
+        assert got.returncode == 0, got.stderr
+        assert served(pdns) == [b.addr] and pdns.serial(ZONE) == serial
+        got = agent("once", config=config)
+        assert (got.returncode, got.stdout, got.stderr) == (0, "", "")
+
+
+class Lossy(powerdns.Relay):
+    """After the write whose answer is lost everything fails."""
+
+    lost = False
+
+    def handle(self, request):
+        if self.lost:
+            return Answer(500, "gone")
+        if self.is_write(request):
+            self.lost = True
+        return super().handle(request)
 
 
 @needs_pdns
@@ -219,3 +263,15 @@ def test_environment_alone(agent, tmp_path, pair, proxied):
                      "HOME": str(tmp_path)})
     assert proxied.requests, got.stderr
     assert proxied.token not in got.stdout + got.stderr
+
+
+def test_doctor(agent, proxied):
+    got = agent("doctor", "-v", config=proxied.config)
+    assert "Cloudflare takes the token" in got.stdout, got.stdout
+    assert "requests are left" in got.stdout
+    assert f"{ZONE}.: its records can be read" in got.stdout
+    proxied.token = "another-one"
+    proxied.requests.clear()
+    got = agent("doctor", config=proxied.config)
+    assert "HTTP 403" in got.stdout + got.stderr and got.returncode == 1
+    assert not [r for r in proxied.requests if r.method != "GET"]

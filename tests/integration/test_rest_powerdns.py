@@ -87,6 +87,27 @@ def test_comments_stay(tool, pdns):  # noqa: F811
     assert www["records"] == [{"content": A, "disabled": False}]
 
 
+def test_foreign_values_are_written_back_to_the_byte(tool,  # noqa: F811
+                                                     pdns):
+    owner = f"_failover.{WWW}"
+    foreign = '"one" "two" "thr\\195\\169e"'
+    seed(pdns, [(owner + ".", "TXT", 60, [(foreign, False),
+                                          ('"[]"', False)])])
+    got = tool("powerdns", pdns.options, "write", ZONE, WWW, "[{}]", 60)
+    assert got[0]["changed"] and "err" not in got[0]
+    assert rows(pdns, owner) == sorted([(foreign, False), ('"[{}]"', False)])
+
+
+def test_what_cannot_be_read_stays(tool, pdns):  # noqa: F811
+    """Somebody wrote into the database what is no address to everybody; the
+    server takes it for one and mends it when it is written back."""
+    seed(pdns)
+    pdns.sql("UPDATE records SET content = '192.0.2.010' WHERE content = ?", B)
+    got = tool("powerdns", pdns.options, *OUT)
+    assert states(got[0]) == ["done"]
+    assert rows(pdns) == [(A, True), ("192.0.2.10", False)]
+
+
 def test_one_bad_set_does_not_stop_the_others(tool, pdns):  # noqa: F811
     seed(pdns, [(f"c.{ZONE}.", "CNAME", 60, [("a.example.", False)])])
     got = tool("powerdns", pdns.options, "create", ZONE, "publish",
@@ -109,6 +130,25 @@ def test_signed_zone_is_rectified(tool, pdns):  # noqa: F811
     order = {r[0] for r in pdns.sql(
         "SELECT name FROM records WHERE ordername IS NOT NULL")}
     assert f"one.{ZONE}" in order
+
+
+@pytest.mark.parametrize("members, puts", [
+    ({"kind": "Native"}, []),
+    ({"kind": "Master"}, ["notify"]),
+    ({"kind": "Master", "dnssec": True, "api_rectify": False},
+     ["rectify", "notify"]),
+    ({"kind": "Native", "dnssec": True, "api_rectify": True}, []),
+])
+def test_what_follows_a_write(tool, pdns, members, puts):  # noqa: F811
+    seed(pdns, **members)
+    pdns.must("PUT", f"/zones/{ZONE}.",
+              {"api_rectify": members.get("api_rectify", False)})
+    with powerdns.Relay(pdns) as relay:
+        options = {**pdns.options, "url": relay.url}
+        got = tool("powerdns", options, *OUT, "+", *OUT)
+        assert [states(g) for g in got] == [["done"], ["done"]]
+        assert [c.rpartition("/")[2] for c in relay.calls("PUT")] == puts
+        assert len(relay.calls("PATCH")) == 1
 
 
 def test_specs_of_other_zones_are_not_shown(tool, pdns):  # noqa: F811

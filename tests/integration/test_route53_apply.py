@@ -92,6 +92,38 @@ def test_one_bad_name_does_not_stop_the_others(r53):  # noqa: F811
     assert [r53.values(n) for n in "abc"] == [[B], None, [B]]
 
 
+def test_a_bad_name_among_many_costs_few_calls(r53):  # noqa: F811
+    names = [f"n{i:03}" for i in range(128)]
+    for name in names:
+        r53.put(name, *(("CNAME", "x.example.net") if name == "n077" else
+                        ("A", A)))
+    got = r53(*apply(*[publish(B, f"{n}.{ORG}") for n in names]))
+    assert got.states() == ["failed" if n == "n077" else "done" for n in names]
+    assert r53.count(CHANGE) <= 16
+    assert all(r53.values(n) == [A, B] for n in names if n != "n077")
+
+
+def test_characters_of_a_request(r53):  # noqa: F811
+    """32,000 characters of values, whatever the number of records."""
+    names = [f"n{i:03}.{ORG}" for i in range(300)]
+    target = "x" * 46 + ".example.net."
+    for name in names:
+        r53.put(name.split(".")[0], "CNAME", "y" * 46 + ".example.net.")
+    got = r53(*apply(
+        *[publish(target, n, "CNAME") for n in names],
+        *[withdraw("y" * 46 + ".example.net.", n, "CNAME") for n in names]))
+    assert got.states() == ["done"] * 600
+    assert [len(actions(b)) for b in r53.double.bodies] == [542, 58]
+
+
+def test_a_set_that_no_request_can_hold(r53):  # noqa: F811
+    r53.put("www", "A", *[f"198.51.{i // 250}.{i % 250}" for i in range(501)])
+    r53.put("ftp", "A", A)
+    got = r53(*apply(publish(B), publish(B, f"ftp.{ORG}")))
+    assert got.states() == ["failed", "done"]
+    assert "takes 1003 records" in got.why()
+
+
 # ---- managed routing -------------------------------------------------------------
 
 
@@ -236,8 +268,8 @@ def test_throttled(r53):  # noqa: F811
     times = [x["time"] for x in r53.double.log if x["action"] == CHANGE]
     pauses = [b - a for a, b in zip(times, times[1:])]
     assert len(pauses) == 3
-    for pause, most in zip(pauses, (0.5, 1.0, 2.0)):
-        assert most / 2 - 0.01 <= pause < most + 0.5, pauses
+    for pause, least in zip(pauses, (0.25, 0.5, 1.0)):
+        assert pause >= least - 0.01, pauses
     assert len({x["body"] for x in r53.double.log
                 if x["action"] == CHANGE}) == 1  # the same batch
 
@@ -260,7 +292,6 @@ def test_the_budget(r53):  # noqa: F811
     assert got["sets"] == []
     times = [x["time"] for x in r53.double.log]
     assert len(times) == 17
-    assert times[9] - times[0] < 1.0
     assert times[16] - times[0] >= 7 * 0.2 - 0.05
 
 

@@ -127,15 +127,16 @@ def test_recorded_sessions(shared):
 
 def test_the_provider_reads_recorded_answers(shared, r53):  # noqa: F811
     """Each recorded list is answered to the provider as it is."""
-    seen = 0
+    seen = set()
     for session in recordings(shared).values():
         zones = None
         for x in session:
             body = x["response"]["body"]
             if "ListHostedZonesByNameResponse" in body:
                 zones = body
-            if "ListResourceRecordSetsResponse" not in body:
+            if "ListResourceRecordSetsResponse" not in body or body in seen:
                 continue
+            seen.add(body)
             r53.double.fault("answer", status=200, body=zones)
             r53.double.fault("answer", status=200, body=body)
             want = {(name, rdtype): (int(ttl), [
@@ -147,5 +148,4 @@ def test_the_provider_reads_recorded_answers(shared, r53):  # noqa: F811
             got = r53("records", "example.net", *sorted(names))
             assert got.code == 0, got
             assert got.sets() == want
-            seen += 1
-    assert seen >= 20
+    assert len(seen) >= 10

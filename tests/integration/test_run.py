@@ -1,6 +1,8 @@
 """`run`: the service, with real name servers and listeners."""
 
+import contextlib
 import signal
+import sqlite3
 
 import pytest
 
@@ -44,6 +46,31 @@ def test_a_quiet_world_is_quiet(fast):
         assert (s.out, s.err) == ([], [])
         assert s.stop() == 0
     assert (s.out, s.err) == ([], [])
+
+
+def test_first_contact_after_the_results_is_no_news(fast):
+    """What the checks say may be there before the provider could be read."""
+    w, one, two = fast()
+    w.configure(discover="names", names=["www"])
+    path = w.dir / "ns" / "example.org.zone"
+    hidden = path.with_suffix(".hidden")
+    path.rename(hidden)
+    with Service(w) as s:
+        first_look(s)
+        s.wait("records at provider files")
+        hidden.rename(path)
+        s.until("the provider was read", lambda: seen(w) == 2, 30)
+        one.close()
+        s.wait(f"{WWW} ({one.addr}) becomes unavailable")
+        assert not any("becomes available" in x for x in s.out)
+        assert s.stop() == 0
+
+
+def seen(w):
+    """Values that the state knows from the provider."""
+    with contextlib.closing(sqlite3.connect(f"file:{w.state}?mode=ro",
+                                            uri=True)) as db:
+        return db.execute("SELECT count(*) FROM vals WHERE seen").fetchone()[0]
 
 
 def test_debounce_groups_changes(fast):

@@ -24,6 +24,21 @@ def dc_world(build, target):
     return w, one, two
 
 
+def test_status_is_how_things_are_now(fast):
+    """The service saves seconds after a change; who asks does not wait."""
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        one.close()
+        s.wait(f"{WWW} ({one.addr}) becomes unavailable")
+        status = w.run("status")
+        assert status.stderr == ""
+        assert f"tcp:{one.port} refused" in status.stdout
+        assert "becomes" in s.text()
+        assert "unavailable" in w.run("history").stdout
+        assert s.stop() == 0
+
+
 def test_maintenance_reaches_the_service(build, target):
     w, one, two = dc_world(build, target)
     with Service(w) as s:

@@ -2,10 +2,12 @@
 helper that does for it what the configuration names. As root, with real name
 servers."""
 
+import json
 import os
 import pathlib
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -121,6 +123,26 @@ def test_without_a_user_it_says_that_it_is_root(fast):
         s.shows("www", two)
         assert s.stop() == 0
     assert len(s.err) == 1
+
+
+def test_the_user_dnsfailover_is_the_default(fast):
+    """Where there is one: here in the service's own view of /etc/passwd."""
+    w, one, two = fast()
+    w.configure(user="")
+    users = w.dir / "passwd"
+    users.write_text(pathlib.Path("/etc/passwd").read_text()
+                     + "dnsfailover:x:64999:64999::/:/usr/sbin/nologin\n")
+    users.chmod(0o644)
+    view = ["unshare", "--mount", "sh", "-c",
+            f'mount --bind {users} /etc/passwd && exec "$@"', "sh"]
+    if subprocess.run([*view, "true"], capture_output=True).returncode:
+        pytest.skip("no mount namespaces here")
+    with Service(w, wrap=view) as s:
+        first_look(s)
+        assert status(s.process.pid)["Uid"].split() == ["64999"] * 4
+        assert whose(w.state)[0] == 64999
+        assert s.stop() == 0
+    assert s.err == []
 
 
 def test_somebody_else_starts_it(fast, agent):
@@ -408,7 +430,8 @@ def test_secrets_and_certificates_come_from_the_helper(machine, agent,  # noqa
     ca = private / "ca.pem"
     ca.write_text(pathlib.Path(machine.isp.ca_file).read_text())
     with Scene(machine, agent, short_dir) as w:
-        a, b = w.pair()
+        a, b = w.pair(text=lambda t: json.dumps(
+            {"rows": json.loads(t), "defaults": FAST}))
         w.serve()
         w.configure(agent='  user = "nobody"', trust=f'  ca-file = "{ca}"',
                     url=w.isp.url.replace("127.0.0.1", "localhost"))

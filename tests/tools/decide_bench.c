@@ -172,7 +172,7 @@ static void feed(struct bench *b, size_t check, enum health_result r)
 {
     struct check *c = checks_at(b->checks, check);
     uint32_t n =
-        r == HEALTH_OK ? c->rule.required_success : c->rule.required_failure;
+        r == HEALTH_OK ? c->spec->required_success : c->spec->required_failure;
 
     b->now_ms++;
     for (uint32_t i = 0; i < n; i++)

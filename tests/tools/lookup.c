@@ -295,8 +295,8 @@ static void run(struct tool *t, const char *command, char **args, int n)
     else if (strcmp(command, "txt") == 0)
         resolver_find_txt(t->resolver, servers, ns, args[n - 1], on_txt, t);
     else if (strcmp(command, "axfr") == 0)
-        resolver_axfr_owners(t->resolver, servers, ns, args[n - 1], on_owners,
-                             t);
+        resolver_axfr_owners(t->resolver, servers, ns, args[n - 1], NULL,
+                             on_owners, t);
     else if (strcmp(command, "servers") == 0)
         resolver_find_servers(t->resolver, args[n - 1], t->want_ad, on_zone, t);
     else if (strcmp(command, "many") == 0 && n == 4)

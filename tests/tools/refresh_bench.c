@@ -122,6 +122,7 @@ static void look(struct bench *b)
         free(r.zones[i]->owners);
     }
     free(r.zones);
+    arena_free(r.reading);
     arena_free(r.arena);
 }
 

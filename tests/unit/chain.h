@@ -109,13 +109,13 @@ static inline void ch_forget(struct state *st)
     struct state_judge *j = state_judges(st);
     struct state_override *o = state_overrides(st);
 
-    for (; c != NULL; c = c->hh.next)
+    for (; c != NULL; c = c->next)
         memset(&c->health, 0, sizeof c->health);
-    for (; v != NULL; v = v->hh.next)
+    for (; v != NULL; v = v->next)
         memset(&v->memory, 0, sizeof v->memory);
-    for (; s != NULL; s = s->hh.next)
+    for (; s != NULL; s = s->next)
         memset(&s->memory, 0, sizeof s->memory);
-    for (; j != NULL; j = j->hh.next) {
+    for (; j != NULL; j = j->next) {
         state_text(&j->print, NULL);
         state_text(&j->truth, NULL);
         state_text(&j->dcs, NULL);
@@ -143,7 +143,9 @@ static inline bool ch_is_stale(const struct chain *ch)
         const struct check *c = checks_at(ch->checks, i);
         struct health h = c->row->health;
 
-        health_age(&h, &c->rule, ch->now_ms);
+        const struct health_rule rule = checks_rule(c);
+
+        health_age(&h, &rule, ch->now_ms);
         if (h.streak != c->row->health.streak ||
             h.state != c->row->health.state)
             return true;
@@ -181,9 +183,11 @@ static inline void ch_close(struct chain *ch)
 static inline size_t ch_target(const struct check *c)
 {
     uint32_t h = 2166136261u;
+    size_t len = 0;
+    const char *key = checks_probe_key(c, &len);
 
-    for (const char *p = c->probe_key; *p != '\0'; p++)
-        h = (h ^ (unsigned char)*p) * 16777619u;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)key[i]) * 16777619u;
     return (h >> 8) % CH_TARGETS;
 }
 

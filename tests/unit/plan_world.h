@@ -201,7 +201,7 @@ static inline void pw_look(struct pw *w)
             struct plan_value *p = &w->values[s][i];
 
             pw_look_value(&from->v[i], p);
-            p->twin = from->v[i].twin;
+            p->twin = (uint32_t)from->v[i].twin;
             if (p->twin > 0) {
                 p->memory = &from->v[p->twin - 1].memory;
                 p->published = from->v[p->twin - 1].on;

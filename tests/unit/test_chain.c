@@ -301,7 +301,7 @@ static void check_flaps(struct trial *t, struct rng *r)
         struct check *c = checks_at(ch->checks, rng_below(r, (uint32_t)n));
         bool up = c->row->health.state == HEALTH_UP;
         uint32_t need =
-            up ? c->rule.required_failure : c->rule.required_success;
+            up ? c->spec->required_failure : c->spec->required_success;
 
         for (uint32_t k = 1; k < need; k++) {
             MUST(t, !live_result(ch->live, c, up ? HEALTH_FAIL : HEALTH_OK,

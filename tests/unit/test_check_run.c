@@ -134,9 +134,9 @@ static void expect_of(struct world *w, const struct check *k,
     const struct check_run_result *res = check_run_of(running(w), k);
 
     if (k->row->health.state != state || res->results != results)
-        fail_msg("%s: %s after %u results (%s), wanted %s after %u", k->key,
-                 health_state_name(k->row->health.state), res->results,
-                 k->row->note != NULL ? k->row->note : "",
+        fail_msg("%s: %s after %u results (%s), wanted %s after %u",
+                 k->row->key, health_state_name(k->row->health.state),
+                 res->results, k->row->note != NULL ? k->row->note : "",
                  health_state_name(state), results);
 }
 

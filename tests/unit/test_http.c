@@ -271,24 +271,41 @@ static void test_pins(void **state)
     world_close(&w);
 }
 
-static void test_ca_file(void **state)
+/* The content of a file that is there, for the caller to free. */
+static char *content(const char *path)
+{
+    char *text = mem_alloc(65536);
+    FILE *f = fopen(path, "re");
+
+    assert_non_null(f);
+    assert_true(fread(text, 1, 65535, f) > 0);
+    (void)fclose(f);
+    return text;
+}
+
+static void test_ca_pem(void **state)
 {
     char pem[] = "/tmp/dnsfailover-ca-XXXXXX";
     int fd = mkstemp(pem);
-    struct http_request req = {.ca_file = pem};
+    struct http_request req = {.method = NULL};
     struct world w;
+    char *text;
 
     (void)state;
     assert_true(fd >= 0);
     (void)close(fd);
     world_open(&w, answer_any, http_server_tls("IP:127.0.0.1", pem));
+    req.ca_pem = text = content(pem);
     assert_int_equal(send_to(&w, &req, "/").status, 200);
     world_close(&w);
+    free(text);
     world_open(&w, answer_any, http_server_tls("IP:127.0.0.9", pem));
+    req.ca_pem = text = content(pem);
     assert_int_equal(send_to(&w, &req, "/").err.code, ERR_INPUT);
-    req.ca_file = "/nonexistent.pem";
+    req.ca_pem = "nonsense";
     assert_int_equal(send_to(&w, &req, "/").err.code, ERR_INPUT);
     world_close(&w);
+    free(text);
     (void)unlink(pem);
 }
 
@@ -349,7 +366,7 @@ int main(void)
         cmocka_unit_test(test_kept_connections),
         cmocka_unit_test(test_no_answer),
         cmocka_unit_test(test_pins),
-        cmocka_unit_test(test_ca_file),
+        cmocka_unit_test(test_ca_pem),
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_bad_request),
     };

@@ -247,10 +247,11 @@ struct story {
 static void result(struct story *t, size_t check, enum health_result r)
 {
     struct check *c = checks_at(t->whole.checks, check);
+    const struct health_rule rule = checks_rule(c);
 
     (void)live_result(t->parts.live, checks_at(t->parts.checks, check), r,
                       t->now_ms);
-    (void)health_feed(&c->row->health, &c->rule, r, t->now_ms);
+    (void)health_feed(&c->row->health, &rule, r, t->now_ms);
 }
 
 static void probes(struct story *t)

@@ -149,7 +149,7 @@ static void test_bad_names_fail_later(void **state)
     assert_int_equal(w.err.code, ERR_INPUT);
     assert_int_equal(w.outcome, RESOLVER_FAILED);
     w.done = false;
-    resolver_axfr_owners(w.resolver, &w.server, 1, "", on_owners, &w);
+    resolver_axfr_owners(w.resolver, &w.server, 1, "", NULL, on_owners, &w);
     assert_int_equal(w.calls, 2);
     wait_done(&w);
     assert_int_equal(w.err.code, ERR_INPUT);
@@ -172,7 +172,7 @@ static void test_no_servers(void **state)
     wait_done(&w);
     assert_int_equal(w.err.code, ERR_RETRY);
     w.done = false;
-    resolver_axfr_owners(w.resolver, NULL, 0, "e.test.", on_owners, &w);
+    resolver_axfr_owners(w.resolver, NULL, 0, "e.test.", NULL, on_owners, &w);
     wait_done(&w);
     assert_int_equal(w.err.code, ERR_RETRY);
     assert_int_equal(w.calls, 2);
@@ -190,7 +190,7 @@ static void start_everything(struct world *w)
     resolver_find_txt(w->resolver, two, 2, "e.test.", on_txt, w);
     resolver_find_txt(w->resolver, NULL, 0, "e.test.", on_txt, w);
     resolver_find_servers(w->resolver, "e.test.", false, on_zone, w);
-    resolver_axfr_owners(w->resolver, two, 2, "e.test.", on_owners, w);
+    resolver_axfr_owners(w->resolver, two, 2, "e.test.", NULL, on_owners, w);
 }
 
 static void test_free_drops_silently(void **state)
@@ -269,7 +269,7 @@ static void test_free_inside_a_callback(void **state)
 
     open_world(&w);
     for (int i = 0; i < 3; i++)
-        resolver_axfr_owners(w.resolver, &w.server, 1, "e.test.",
+        resolver_axfr_owners(w.resolver, &w.server, 1, "e.test.", NULL,
                              free_in_owners, &w);
     wait_done(&w);
     assert_int_equal(w.calls, 1);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@
 typedef int trial(void); /* returns its exit code */
 
 /* returns what waitpid says of it */
-static int in_sandbox(trial *t)
+static int in_sandbox_of(const char *name, const char *dir, trial *t)
 {
     int status = 0;
     pid_t pid = fork();
@@ -40,13 +41,18 @@ static int in_sandbox(trial *t)
         struct sandbox_user u;
         struct err e;
 
-        if (sandbox_user_find(geteuid() == 0 ? "nobody" : NULL, &u, &e) != 0 ||
-            sandbox_enter(&u, &e) != 0)
+        if (sandbox_user_find(name, &u, &e) != 0 || chdir(dir) != 0 ||
+            sandbox_enter(&u, dir, &e) != 0)
             _exit(CANNOT_ENTER);
         _exit(t());
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return status;
+}
+
+static int in_sandbox(trial *t)
+{
+    return in_sandbox_of(geteuid() == 0 ? "nobody" : NULL, "/", t);
 }
 
 static void works(trial *t)
@@ -159,6 +165,55 @@ static void test_what_the_user_may_not(void **state)
     works(rights);
 }
 
+/* --- files ------------------------------------------------------------------
+ */
+
+/* In the directory that it may write to. */
+static int writes(void)
+{
+    static const char elsewhere[] = "/tmp/df-sandbox-elsewhere";
+    int fd = open("here", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd < 0 || write(fd, "x", 1) != 1 || rename("here", "there") != 0 ||
+        open("there", O_WRONLY | O_TRUNC | O_CLOEXEC) < 0 ||
+        unlink("there") != 0)
+        return 1;
+    /* Whoever the user is, and whatever the modes there say. */
+    if (open(elsewhere, O_CREAT | O_RDWR | O_CLOEXEC, 0600) >= 0)
+        return 2;
+    if (mkdir(elsewhere, 0700) == 0)
+        return 3;
+    if (open("/dev/null", O_WRONLY | O_CLOEXEC) >= 0)
+        return 4;
+    return open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0 ? 5 : 0;
+}
+
+/* Debian's kernels have it; others may not. */
+static bool has_landlock(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0;
+}
+
+static void test_files(void **state)
+{
+    char dir[] = "/tmp/df-sandbox-XXXXXX";
+    int as_user, as_self;
+
+    (void)state;
+    if (!has_landlock())
+        skip();
+    assert_non_null(mkdtemp(dir));
+    as_self = in_sandbox_of(NULL, dir, writes);
+    if (geteuid() == 0)
+        assert_int_equal(chown(dir, 65534, 65534), 0);
+    as_user = in_sandbox_of(geteuid() == 0 ? "nobody" : NULL, dir, writes);
+    assert_int_equal(rmdir(dir), 0);
+    assert_int_equal(WEXITSTATUS(as_self), 0);
+    assert_true(WIFEXITED(as_self));
+    assert_int_equal(WEXITSTATUS(as_user), 0);
+    assert_true(WIFEXITED(as_user));
+}
+
 /* --- what works -------------------------------------------------------------
  */
 
@@ -267,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_what_ends_it),
         cmocka_unit_test(test_what_is_not_there),
         cmocka_unit_test(test_what_the_user_may_not),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_what_works),
         cmocka_unit_test(test_users),
     };

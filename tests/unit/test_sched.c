@@ -61,7 +61,7 @@ static void calm_pauses_are_a_period_less_jitter(void **state)
     struct probed p = {.calm = true};
 
     (void)state;
-    (void)sched_add(s, "a", &ten, &p, 0);
+    (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
     (void)run(s, 3600 * 1000);
     assert_in_range(p.first_ms, 0, 9999);
     assert_in_range(p.least_ms, 9000, 9200);
@@ -76,7 +76,7 @@ static void transition_is_exact(void **state)
     struct probed p = {.calm = false};
 
     (void)state;
-    (void)sched_add(s, "a", &ten, &p, 0);
+    (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
     (void)run(s, 60000);
     assert_int_equal(p.least_ms, 1000);
     assert_int_equal(p.most_ms, 1000);
@@ -91,7 +91,7 @@ static void pace_counts_from_start_to_start(void **state)
     int64_t at_ms, now_ms;
 
     (void)state;
-    (void)sched_add(s, "a", &ten, &p, 0);
+    (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
     g = sched_next_due(s, &at_ms);
     sched_started(s, g, at_ms);
     assert_null(sched_next_due(s, &now_ms)); /* its probe is out */
@@ -116,8 +116,8 @@ static void shared_probes_are_taken_when_due(void **state)
     size_t n;
 
     (void)state;
-    (void)sched_add(s, "a", &ten, &fast, 0);
-    (void)sched_add(s, "a", &thirty, &slow, 0);
+    (void)sched_add(s, "a", strlen("a"), &ten, &fast, 0);
+    (void)sched_add(s, "a", strlen("a"), &thirty, &slow, 0);
     assert_int_equal(sched_groups(s), 1);
     n = run(s, 3600 * 1000);
     /* The slow one takes results of the fast one, and asks for few more. */
@@ -141,7 +141,7 @@ static void starts_are_spread(void **state)
 
         (void)snprintf(key, sizeof key, "tcp 192.0.2.1:%zu", i);
         p[i].calm = true;
-        (void)sched_add(s, key, &ten, &p[i], 0);
+        (void)sched_add(s, key, strlen(key), &ten, &p[i], 0);
     }
     (void)run(s, 10000);
     for (size_t i = 0; i < N; i++)
@@ -166,7 +166,7 @@ static void long_periods_begin_soon_and_part(void **state)
 
         (void)snprintf(key, sizeof key, "%zu", i);
         p[i].calm = true;
-        (void)sched_add(s, key, &hour, &p[i], 0);
+        (void)sched_add(s, key, strlen(key), &hour, &p[i], 0);
     }
     assert_int_equal(run(s, SCHED_FIRST_MS), N + 0u);
     (void)run(s, SCHED_FIRST_MS + 1800 * 1000);
@@ -193,7 +193,8 @@ static void order_of_adding_does_not_matter(void **state)
             int k = turn == 0 ? i : 2 - i;
 
             p[3 * turn + k].calm = true;
-            (void)sched_add(s, keys[k], &ten, &p[3 * turn + k], 0);
+            (void)sched_add(s, keys[k], strlen(keys[k]), &ten, &p[3 * turn + k],
+                            0);
         }
         (void)run(s, 100000);
         sched_free(s);
@@ -213,7 +214,7 @@ static void another_seed_gives_other_times(void **state)
         struct sched *s = sched_new(i);
         struct probed p = {0};
 
-        (void)sched_add(s, "a", &ten, &p, 0);
+        (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
         (void)sched_next_due(s, &at_ms[i]);
         sched_free(s);
     }
@@ -224,8 +225,8 @@ static void removing(void **state)
 {
     struct sched *s = sched_new(1);
     struct probed a = {.calm = true}, b = {.calm = true};
-    struct sched_entry *ea = sched_add(s, "k", &ten, &a, 0);
-    struct sched_entry *eb = sched_add(s, "k", &ten, &b, 0);
+    struct sched_entry *ea = sched_add(s, "k", strlen("k"), &ten, &a, 0);
+    struct sched_entry *eb = sched_add(s, "k", strlen("k"), &ten, &b, 0);
     struct sched_group *g;
     int64_t at_ms;
 
@@ -257,10 +258,10 @@ static void added_while_a_probe_is_out(void **state)
     int64_t at_ms;
 
     (void)state;
-    (void)sched_add(s, "k", &ten, &a, 0);
+    (void)sched_add(s, "k", strlen("k"), &ten, &a, 0);
     g = sched_next_due(s, &at_ms);
     sched_started(s, g, at_ms);
-    (void)sched_add(s, "k", &ten, &b, at_ms);
+    (void)sched_add(s, "k", strlen("k"), &ten, &b, at_ms);
     sched_result(s, g, take, &at_ms);
     assert_int_equal(a.taken, 1);
     assert_int_equal(b.taken, 0); /* that probe began before it */
@@ -273,7 +274,7 @@ static void hurry(void **state)
 {
     struct sched *s = sched_new(1);
     struct probed p = {.calm = true};
-    struct sched_entry *e = sched_add(s, "k", &ten, &p, 0);
+    struct sched_entry *e = sched_add(s, "k", strlen("k"), &ten, &p, 0);
     int64_t first_ms, at_ms;
 
     (void)state;
@@ -323,7 +324,7 @@ static void many(void **state)
 
         (void)snprintf(key, sizeof key, "%zu", i % (N - N / 10));
         p[i].calm = i % 3 != 0;
-        e[i] = sched_add(s, key, &ten, &p[i], 0);
+        e[i] = sched_add(s, key, strlen(key), &ten, &p[i], 0);
     }
     assert_int_equal(sched_groups(s), N - N / 10);
     for (size_t i = 0; i < N; i += 2)

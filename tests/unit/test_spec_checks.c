@@ -301,14 +301,59 @@ static void test_wildcard(void **state)
              ERR_INPUT, "the wildcard *.www.example.org. gives no host");
 }
 
+/* Read to be run: equal checks in place are one; whoever names one, in
+ * whatever way, still gets the same. */
+static void test_joined(void **state)
+{
+    static const char text[] =
+        "{\"checks\":{\"a\":\"443\",\"z\":\"tcp:443\"},"
+        "\"records\":["
+        "{\"data\":\"192.0.2.1\",\"check\":\"443\"},"
+        "{\"data\":\"192.0.2.2\",\"check\":[\"80\",\"tcp:443\"]},"
+        "{\"data\":\"192.0.2.3\",\"check\":\"a\"},"
+        "{\"data\":\"192.0.2.4\",\"check\":\"z\"},"
+        "{\"data\":\"192.0.2.5\",\"check\":[\"443\",\"http:80/x\"]},"
+        "{\"data\":\"192.0.2.6\",\"check\":\"80\"}]}";
+    struct spec_context run = {
+        .owner = "www.example.org.", .zone = "example.org.", .to_run = true};
+    struct spec *joined = NULL, *plain = help_good(&help_www, text);
+    struct err e;
+
+    (void)state;
+    if (spec_parse_text(text, strlen(text), &run, &joined, &e) != 0)
+        fail_msg("%s", e.msg);
+    assert_int_equal(plain->nchecks, 8);
+    assert_int_equal(joined->nchecks, 5); /* a, z, 443, 80, http */
+    assert_string_equal(joined->checks[0].name, "a");
+    assert_string_equal(joined->checks[1].name, "z");
+    assert_string_equal(joined->checks[2].pointer, "/records/0/check");
+    for (size_t i = 0; i < 6; i++) {
+        const struct spec_record *x = &plain->sets[0].records[i];
+        const struct spec_record *y = &joined->sets[0].records[i];
+
+        assert_int_equal(x->nchecks, y->nchecks);
+        for (size_t k = 0; k < x->nchecks; k++) {
+            const struct spec_check *c = &plain->checks[x->checks[k]];
+            const struct spec_check *d = &joined->checks[y->checks[k]];
+
+            assert_true(spec_check_equal(c, d));
+            help_same_text(c->name, d->name);
+        }
+    }
+    assert_int_equal(joined->sets[0].records[0].checks[0],
+                     joined->sets[0].records[4].checks[0]);
+    spec_free(plain);
+    spec_free(joined);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shorthands), cmocka_unit_test(test_web_defaults),
-        cmocka_unit_test(test_object),     cmocka_unit_test(test_targets),
-        cmocka_unit_test(test_type),       cmocka_unit_test(test_active),
-        cmocka_unit_test(test_commands),   cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_wildcard),
+        cmocka_unit_test(test_joined),       cmocka_unit_test(test_shorthands),
+        cmocka_unit_test(test_web_defaults), cmocka_unit_test(test_object),
+        cmocka_unit_test(test_targets),      cmocka_unit_test(test_type),
+        cmocka_unit_test(test_active),       cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_wildcard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

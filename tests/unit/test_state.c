@@ -1,4 +1,5 @@
 #include "tests/unit/state_room.h"
+#include "tests/unit/state_count.h"
 
 #include "agent/base/clock.h"
 
@@ -11,7 +12,7 @@
 /* --- round trip ------------------------------------------------------------
  */
 
-static void fill_value(struct state_value *v)
+static void fill_value(struct state *s, struct state_value *v)
 {
     struct memory_value *m = &v->memory;
 
@@ -26,7 +27,7 @@ static void fill_value(struct state_value *v)
     m->brake_streak = UINT32_MAX;
     m->pending_since_ms = 13;
     v->published = v->healthy = v->unknown = v->would = true;
-    state_text(&v->note, "tcp:443 refused");
+    state_note(s, &v->note, "tcp:443 refused");
 }
 
 static void fill(struct state *s)
@@ -37,12 +38,12 @@ static void fill(struct state *s)
     struct state_zone *z = state_zone_get(s, "z.");
 
     c->health = (struct health){HEALTH_DOWN, true, true, 5, 6, 7};
-    state_text(&c->note, "tcp:443 timeout after 1s");
-    fill_value(state_value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
+    state_note(s, &c->note, "tcp:443 timeout after 1s");
+    fill_value(s, state_value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
     set->memory.brake_since_ms = 17;
     set->memory.tier = 5;
     state_text(&set->reason, "held: 'quoted' \"text\" %s ü");
-    state_text(&spec->texts, "\"[{name:x}]\"\n\"more\"\n");
+    state_spec_put(spec, "\"[{name:x}]\"\n\"more\"\n");
     spec->good_wall_ms = 19;
     spec->gone_ms = 23;
     state_text(&spec->stale, "SERVFAIL");
@@ -53,16 +54,27 @@ static void fill(struct state *s)
     assert_true(state_problem(s, "z.|records", false, "first"));
 }
 
-static void expect_same_value(const struct state_value *got)
+/* What the state gives back for it, from memory or the file. */
+static void expect_texts(struct state *s, const struct state_spec *row,
+                         const char *want)
+{
+    struct err e;
+    char *texts = state_spec_texts(s, row, &e);
+
+    assert_string_equal(texts, want);
+    free(texts);
+}
+
+static void expect_same_value(struct state *s, const struct state_value *got)
 {
     struct state_value want;
 
     memset(&want, 0, sizeof want);
-    fill_value(&want);
+    fill_value(s, &want);
     assert_memory_equal(&got->memory, &want.memory, sizeof want.memory);
     assert_true(got->published && got->healthy && got->unknown && got->would);
     assert_string_equal(got->note, want.note);
-    free(want.note);
+    state_note(s, &want.note, NULL);
 }
 
 static void expect_filled(struct state *s)
@@ -78,11 +90,12 @@ static void expect_filled(struct state *s)
     assert_int_equal(c->health.since_ms, 6);
     assert_int_equal(c->health.last_ms, 7);
     assert_string_equal(c->note, "tcp:443 timeout after 1s");
-    expect_same_value(state_value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
+    expect_same_value(s, state_value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
     assert_int_equal(set->memory.brake_since_ms, 17);
     assert_int_equal(set->memory.tier, 5);
     assert_string_equal(set->reason, "held: 'quoted' \"text\" %s ü");
-    assert_string_equal(spec->texts, "\"[{name:x}]\"\n\"more\"\n");
+    assert_true(spec->good);
+    expect_texts(s, spec, "\"[{name:x}]\"\n\"more\"\n");
     assert_int_equal(spec->good_wall_ms, 19);
     assert_int_equal(spec->gone_ms, 23);
     assert_string_equal(spec->stale, "SERVFAIL");
@@ -90,10 +103,10 @@ static void expect_filled(struct state *s)
         assert_int_equal(z->withdrawn_ms[i], INT64_MAX / 2 - (int64_t)i);
     assert_true(z->has_serial);
     assert_int_equal(z->serial, UINT32_MAX);
-    assert_int_equal(HASH_COUNT(state_checks(s)), 1);
-    assert_int_equal(HASH_COUNT(state_values(s)), 1);
-    assert_int_equal(HASH_COUNT(state_sets(s)), 1);
-    assert_int_equal(HASH_COUNT(state_specs(s)), 1);
+    assert_int_equal(count_checks(s), 1);
+    assert_int_equal(count_values(s), 1);
+    assert_int_equal(count_sets(s), 1);
+    assert_int_equal(count_specs(s), 1);
     assert_int_equal(HASH_COUNT(state_zones(s)), 1);
     assert_int_equal(HASH_COUNT(state_problems(s)), 1);
 }
@@ -187,7 +200,7 @@ static int64_t age_after_reboot(int64_t wall_ms, int64_t boot_ms)
     state_set_get(s, "z.", "www.z.", "A")->memory.brake_since_ms =
         boot_ms - 300000;
     state_spec_get(s, "z.", "www.z.")->gone_ms = boot_ms - 300000;
-    state_text(&state_spec_get(s, "z.", "www.z.")->texts, "x");
+    state_spec_put(state_spec_get(s, "z.", "www.z."), "x");
     state_zone_get(s, "z.")->withdrawn_ms[0] = boot_ms - 300000;
     state_check_get(s, "k")->health.last_ms = boot_ms - 300000;
     state_check_get(s, "k")->health.since_ms = boot_ms - 300000;
@@ -282,7 +295,7 @@ static void test_unused_rows_go(void **state)
     (void)state_value_get(s, "other.", "www.other.", "A", "192.0.2.1");
     (void)state_set_get(s, "other.", "www.other.", "A");
     (void)state_zone_get(s, "other.");
-    state_text(&state_spec_get(s, "other.", "www.other.")->texts, "x");
+    state_spec_put(state_spec_get(s, "other.", "www.other."), "x");
     room_save(s);
     state_close(s);
     s = room_state(&r);
@@ -291,10 +304,10 @@ static void test_unused_rows_go(void **state)
     room_save(s);
     state_close(s);
     s = room_state(&r);
-    assert_int_equal(HASH_COUNT(state_values(s)), 1);
+    assert_int_equal(count_values(s), 1);
     assert_string_equal(state_values(s)->key, "other.|www.other.|A|192.0.2.1");
-    assert_int_equal(HASH_COUNT(state_sets(s)), 1);
-    assert_int_equal(HASH_COUNT(state_specs(s)), 1);
+    assert_int_equal(count_sets(s), 1);
+    assert_int_equal(count_specs(s), 1);
     assert_int_equal(HASH_COUNT(state_zones(s)), 1);
     assert_null(state_problems(s));
     state_drop_spec(s, state_specs(s));
@@ -304,6 +317,80 @@ static void test_unused_rows_go(void **state)
 }
 
 /* A zone is not kept by one whose name only begins alike. */
+/* Memory has a text until the file has it, and again once the file has not. */
+static void test_texts_of_specs(void **state)
+{
+    struct room r;
+    struct state *s;
+    struct state_spec *row;
+
+    (void)state;
+    room_open(&r);
+    s = room_state(&r);
+    row = state_spec_get(s, "z.", "www.z.");
+    assert_false(row->good);
+    state_spec_put(row, "first");
+    assert_non_null(row->texts);
+    expect_texts(s, row, "first");
+    room_save(s);
+    assert_null(row->texts);
+    expect_texts(s, row, "first");
+    state_spec_put(row, "first");
+    assert_null(row->texts);
+    state_spec_put(row, "second");
+    expect_texts(s, row, "second");
+    row->good_wall_ms = 7;
+    room_save(s);
+    row->used = false;
+    room_save(s);
+    expect_texts(s, row, "second");
+    row->used = true;
+    room_save(s);
+    room_save(s);
+    state_close(s);
+    s = room_state(&r);
+    row = state_specs(s);
+    assert_true(row->good);
+    assert_null(row->texts);
+    assert_int_equal(row->good_wall_ms, 7);
+    expect_texts(s, row, "second");
+    state_drop_spec(s, row);
+    room_save(s);
+    state_close(s);
+    s = room_state(&r);
+    assert_null(state_specs(s));
+    state_close(s);
+    room_close(&r);
+}
+
+/* A transaction that fails lets go of nothing; a file that has lost the text
+ * is told of. */
+static void test_texts_without_a_file(void **state)
+{
+    struct room r;
+    struct state *s;
+    struct state_spec *row;
+    struct err e;
+
+    (void)state;
+    room_open(&r);
+    s = room_state(&r);
+    row = state_spec_get(s, "z.", "www.z.");
+    state_spec_put(row, "text");
+    room_sql(&r, "DROP TABLE specs");
+    assert_int_equal(state_save(s, &e), -1);
+    expect_texts(s, row, "text");
+    room_sql(&r, "CREATE TABLE specs(key TEXT PRIMARY KEY, texts TEXT, "
+                 "good_wall_ms INT, gone_ms INT, stale TEXT)");
+    room_save(s);
+    room_sql(&r, "DELETE FROM specs");
+    assert_null(state_spec_texts(s, row, &e));
+    assert_int_equal(e.code, ERR_LOCAL);
+    assert_non_null(strstr(e.msg, "z.|www.z."));
+    state_close(s);
+    room_close(&r);
+}
+
 static void test_keep_zone_is_exact(void **state)
 {
     struct room r;
@@ -321,7 +408,7 @@ static void test_keep_zone_is_exact(void **state)
     room_save(s);
     state_close(s);
     s = room_state(&r);
-    assert_int_equal(HASH_COUNT(state_sets(s)), 1);
+    assert_int_equal(count_sets(s), 1);
     state_close(s);
     room_close(&r);
 }
@@ -341,11 +428,12 @@ static void test_checks_wait_a_week(void **state)
     room_save(s);
     state_close(s);
     s = room_state(&r);
-    assert_int_equal(HASH_COUNT(state_checks(s)), 2);
+    assert_int_equal(count_checks(s), 2);
     room_save(s);
+    assert_int_equal(count_checks(s), 1); /* nor does a service keep it */
     state_close(s);
     s = room_state(&r);
-    assert_int_equal(HASH_COUNT(state_checks(s)), 1);
+    assert_int_equal(count_checks(s), 1);
     assert_string_equal(state_checks(s)->key, "young");
     state_close(s);
     room_close(&r);
@@ -480,6 +568,8 @@ int main(void)
         cmocka_unit_test(test_clock_set_back),
         cmocka_unit_test(test_same_boot),
         cmocka_unit_test(test_unused_rows_go),
+        cmocka_unit_test(test_texts_of_specs),
+        cmocka_unit_test(test_texts_without_a_file),
         cmocka_unit_test(test_keep_zone_is_exact),
         cmocka_unit_test(test_checks_wait_a_week),
         cmocka_unit_test(test_problems_are_news_once),

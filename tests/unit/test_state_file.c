@@ -1,4 +1,5 @@
 #include "tests/unit/state_room.h"
+#include "tests/unit/state_count.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -298,13 +299,11 @@ static uint32_t expect_whole(const struct room *r)
     uint32_t n = room_marked(s);
 
     assert_false(state_is_lost(s));
-    assert_int_equal(HASH_COUNT(state_checks(s)), ROOM_ROWS + 1);
-    assert_int_equal(HASH_COUNT(state_values(s)), ROOM_ROWS);
-    for (const struct state_check *c = state_checks(s); c != NULL;
-         c = c->hh.next)
+    assert_int_equal(count_checks(s), ROOM_ROWS + 1);
+    assert_int_equal(count_values(s), ROOM_ROWS);
+    for (const struct state_check *c = state_checks(s); c != NULL; c = c->next)
         assert_int_equal(c->health.streak, n);
-    for (const struct state_value *v = state_values(s); v != NULL;
-         v = v->hh.next)
+    for (const struct state_value *v = state_values(s); v != NULL; v = v->next)
         assert_int_equal(v->memory.damp, n);
     state_close(s);
     return n;

@@ -8,6 +8,7 @@
 
 #include "agent/engine/control.h"
 #include "agent/engine/state_zone.h"
+#include "tests/unit/state_count.h"
 
 /* A state that stays: rows that go while the process runs; and the path of
  * the control socket. */
@@ -19,11 +20,6 @@ static struct state *fresh(void)
 
     assert_int_equal(state_open(NULL, true, &s, &e), 0);
     return s;
-}
-
-static size_t count(const struct state_value *first)
-{
-    return HASH_COUNT(first);
 }
 
 static void test_sweep(void **state)
@@ -41,7 +37,7 @@ static void test_sweep(void **state)
     assert_ptr_equal(state_value_get(s, "a.", "www.a.", "A", "192.0.2.1"),
                      kept);
     state_zone_sweep(s, "a.");
-    assert_int_equal(count(state_values(s)), 2); /* one, and of aa. */
+    assert_int_equal(count_values(s), 2); /* one, and of aa. */
     assert_null(state_sets(s));
     assert_null(state_judges(s));
     state_close(s);
@@ -61,7 +57,7 @@ static void test_leave(void **state)
     state_zone_leave(s, "c.");
     assert_null(state_values(s));
     assert_int_equal(HASH_COUNT(state_zones(s)), 1);
-    assert_int_equal(HASH_COUNT(state_specs(s)), 1);
+    assert_int_equal(count_specs(s), 1);
     state_close(s);
 }
 

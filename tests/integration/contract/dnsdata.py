@@ -37,7 +37,8 @@ def data_text(rdata):
 
 LEFT_OUT = {dns.rdatatype.SOA, dns.rdatatype.RRSIG, dns.rdatatype.NSEC,
             dns.rdatatype.NSEC3, dns.rdatatype.NSEC3PARAM,
-            dns.rdatatype.DNSKEY, dns.rdatatype.CDS, dns.rdatatype.CDNSKEY}
+            dns.rdatatype.DNSKEY, dns.rdatatype.CDS, dns.rdatatype.CDNSKEY,
+            65534}  # BIND's notes of what is signed
 
 
 def records_of(zone):

@@ -213,12 +213,13 @@ class Route53:
                 "Signature expired: the request is too old" if sent < now else
                 "Signature not yet current: the request is of the future", 403)
         headers = {n: h.headers.get(n, "") for n in names}
-        wanted = sigv4.signature(
-            self.secret, time_, self.region,
-            sigv4.canonical(h.command, path, query, headers, body))
+        said = sigv4.canonical(h.command, path, query, headers, body)
+        wanted = sigv4.signature(self.secret, time_, self.region, said)
         if not given.endswith(f"Signature={wanted}"):
-            raise Refused("SignatureDoesNotMatch", "The request signature we "
-                          "calculated does not match", 403)
+            raise Refused(
+                "SignatureDoesNotMatch", "The request signature we calculated "
+                "does not match the signature you provided. The Canonical "
+                f"String for this request should have been '{said}'", 403)
         if self.aws4 is not None:
             third = self.aws4.authorization(
                 h.command, h.path, headers, body,

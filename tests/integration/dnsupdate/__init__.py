@@ -1,0 +1,1 @@
+"""Name servers that take dynamic updates, and a relay that can misbehave."""
