@@ -225,6 +225,15 @@ def test_once_and_doctor(hook, agent, tmp_path):
         assert hook.published("www") == [b.addr]
 
 
+def test_doctor_on_a_command_that_others_can_write(hook, agent, tmp_path):
+    script = tmp_path / "own-hook"
+    script.write_text(f"#!/bin/sh\nexec {hook.options()['command']}\n")
+    script.chmod(0o777)
+    got = agent("doctor", config=configure(tmp_path, hook, command=script))
+    assert "own-hook can be written by others" in got.stdout, (
+        got.stdout + got.stderr)
+
+
 def test_doctor_says_what_does_not_fit(hook, agent, tmp_path):
     config = configure(tmp_path, hook, command="/nowhere/hook")
     got = agent("doctor", config=config)
