@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/base/proc.h"
 #include "providers/findings.h"
@@ -85,7 +86,9 @@ static void on_capabilities(void *arg, const struct hook_reply *r)
         cJSON_GetObjectItemCaseSensitive(r->root, "capabilities");
 
     if (r->err.code != ERR_NONE && r->err.code != ERR_UNSUPPORTED) {
-        findings_add(&x->found, PROVIDER_ERROR, "command", NULL, "%s",
+        /* Whether it is needed, the zones show. */
+        findings_add(&x->found, PROVIDER_WARNING, "command", NULL,
+                     "the command does not answer capabilities: %s",
                      r->err.msg);
     } else if (cJSON_IsObject(said)) {
         findings_add(&x->found, PROVIDER_OK, "command", NULL,
@@ -95,6 +98,18 @@ static void on_capabilities(void *arg, const struct hook_reply *r)
         compare_requests(x, said);
     }
     exam_end(x);
+}
+
+/* Whoever can write it can do what the agent can. */
+static void look_at_mode(struct exam *x, const char *program)
+{
+    struct stat st;
+
+    if (strchr(program, '/') != NULL && stat(program, &st) == 0 &&
+        (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        findings_add(&x->found, PROVIDER_WARNING, "command",
+                     "chmod go-w of the command",
+                     "%s can be written by others than its owner", program);
 }
 
 static void look_at_command(struct exam *x)
@@ -110,6 +125,7 @@ static void look_at_command(struct exam *x)
     }
     findings_add(&x->found, PROVIDER_OK, "command", NULL, "%s can be run",
                  program);
+    look_at_mode(x, program);
     text = hook_ask(HOOK_CAPABILITIES, NULL, x->a, &e);
     hook_call(x->h, text, on_capabilities, x);
 }

@@ -9,7 +9,7 @@
 
 #define WAIT_MIN_MS 100
 #define WAIT_MAX_MS 3600000
-#define VARIABLES_MAX 100 /* half of them for those that every command gets */
+#define VARIABLES_MAX 64
 
 const struct config_field hook_fields[] = {
     {"command", CONFIG_STR, true, false, NULL,
@@ -22,8 +22,8 @@ const struct config_field hook_fields[] = {
     {"environment", CONFIG_STR, false, false, NULL,
      "Names of environment variables that it gets as dnsfailover itself has "
      "them, separated by blanks; beside them it gets PATH, HOME, USER, "
-     "LOGNAME, SHELL, "
-     "LANG, LANGUAGE, LC_*, TZ and TMPDIR, and no others.",
+     "LOGNAME, "
+     "SHELL, LANG, LANGUAGE, LC_*, TZ and TMPDIR, and no others.",
      "HOOK_ENVIRONMENT"},
     {"timeout", CONFIG_STR, false, false, "60s",
      "Time limit for each request, from 100ms to 1h; then the command and all "
@@ -61,38 +61,51 @@ static bool is_variable(const char *p, size_t n)
     return true;
 }
 
-static void pass_on(struct hook_command *c, size_t *n, const char *name)
+static bool has(const struct hook_command *c, const char *name, size_t len)
 {
-    const char *value = getenv(name);
+    for (size_t i = 0; c->env[i] != NULL; i++)
+        if (strncmp(c->env[i], name, len) == 0 && c->env[i][len] == '=')
+            return true;
+    return false;
+}
 
-    if (value != NULL && *n < VARIABLES_MAX)
-        c->env[(*n)++] = mem_printf("%s=%s", name, value);
+/* What every command gets. returns how many */
+static size_t begin_environment(struct hook_command *c)
+{
+    char **base = proc_env_new();
+    size_t n = 0;
+
+    while (base[n] != NULL)
+        n++;
+    c->env = mem_array(n + VARIABLES_MAX + 1, sizeof *c->env);
+    for (size_t i = 0; i < n; i++)
+        c->env[i] = mem_strdup(base[i]);
+    free(base);
+    return n;
 }
 
 static int read_environment(const struct config_provider *cfg,
                             struct hook_command *c, struct err *e)
 {
-    char **always = proc_env_new();
     const char *p = config_option_get(cfg, hook_fields, "environment");
-    size_t n = 0;
+    size_t n = begin_environment(c), max = n + VARIABLES_MAX;
 
-    c->env = mem_array(VARIABLES_MAX + 1, sizeof *c->env);
-    for (size_t i = 0; always[i] != NULL && n < VARIABLES_MAX / 2; i++)
-        c->env[n++] = mem_strdup(always[i]);
-    free(always);
     while (p != NULL && *(p += strspn(p, " \t")) != '\0') {
         size_t len = strcspn(p, " \t");
         char *name;
+        const char *value;
 
-        if (!is_variable(p, len) || n == VARIABLES_MAX) {
+        if (!is_variable(p, len) || n == max) {
             (void)err_set(e, ERR_INPUT,
-                          "\"%.100s\"; accepted: at most 50 names of "
+                          "\"%.100s\"; accepted: at most %d names of "
                           "variables, of letters, digits and _",
-                          p);
+                          p, VARIABLES_MAX);
             return fail_option(e, "environment");
         }
         name = mem_strndup(p, len);
-        pass_on(c, &n, name);
+        value = getenv(name);
+        if (value != NULL && !has(c, name, len))
+            c->env[n++] = mem_printf("%s=%s", name, value);
         free(name);
         p += len;
     }

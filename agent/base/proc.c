@@ -238,7 +238,7 @@ static int spawn(struct proc *r, char *const *argv,
 {
     uv_stdio_container_t io[3];
     uv_process_options_t o;
-    char **env = proc_env_new();
+    char **env = s->env == NULL ? proc_env_new() : NULL;
     int rc;
 
     memset(io, 0, sizeof io);
@@ -257,7 +257,7 @@ static int spawn(struct proc *r, char *const *argv,
     o.file = argv[0];
     o.args = (char **)(uintptr_t)argv; /* libuv only reads it */
     o.cwd = s->dir;
-    o.env = s->env != NULL ? (char **)(uintptr_t)s->env : env;
+    o.env = env != NULL ? env : (char **)(uintptr_t)s->env;
     o.flags = UV_PROCESS_DETACHED;
     o.exit_cb = on_exit_status;
     rc = uv_spawn(loop_uv(r->loop), &r->process, &o);

@@ -44,12 +44,11 @@ MUST_CHECK int proc_find(const char *program, struct err *e);
  * returns "NAME=value" strings, ends with NULL; the list is heap (free), the
  * strings are the environment's. source: environ(7) */
 char **proc_env_new(void) __attribute__((returns_nonnull));
-
 /* What a command gets beside its words. */
 struct proc_setting {
     const char *dir;  /* NULL: as is */
     char *const *env; /* "NAME=value", ends with NULL; its PATH is searched;
-                         NULL: proc_env_new's */
+                         NULL: that of proc_env_new */
     const int *stdio; /* two descriptors, its standard input and output, which
                          are not read or written here; output then is stderr
                          alone; NULL: input and output as with proc_run */

@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""A hook for zones with dynamic updates (RFC 2136): BIND, Knot, PowerDNS.
+"""A hook for zones with dynamic updates (RFC 2136), by nsupdate and dig.
+
+dnsfailover does that itself (type = rfc2136); this is the model for a script of
+your own.
 
     provider "ns" {
         type = hook

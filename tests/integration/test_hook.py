@@ -16,7 +16,7 @@ from contract.backend import publish, record, withdraw
 from contract.backend_hook import HOOKS, Hook
 from restapi import powerdns
 from service import Service
-from world import USER, rows
+from world import USER, checked, rows, spec
 
 HERE = pathlib.Path(__file__).parent
 A, B = "192.0.2.1", "192.0.2.2"
@@ -204,8 +204,8 @@ zone "example.org" {{
     return path
 
 
-def fail_over(hook, a, b):
-    text = rows(*(("www.example.org.", t.addr, t.port, "60") for t in (a, b)))
+def fail_over(hook, a, b, text=None):
+    text = text or rows(*(("www.example.org.", t.addr, t.port, "60") for t in (a, b)))
     hook.seed([record("www", "A", a.addr, 60), record("www", "A", b.addr, 60),
                record("_failover.www", "TXT", text, 60)])
 
@@ -225,6 +225,15 @@ def test_once_and_doctor(hook, agent, tmp_path):
         assert hook.published("www") == [b.addr]
 
 
+def test_doctor_on_a_command_that_others_can_write(hook, agent, tmp_path):
+    script = tmp_path / "own-hook"
+    script.write_text(f"#!/bin/sh\nexec {hook.options()['command']}\n")
+    script.chmod(0o777)
+    got = agent("doctor", config=configure(tmp_path, hook, command=script))
+    assert "own-hook can be written by others" in got.stdout, (
+        got.stdout + got.stderr)
+
+
 def test_doctor_says_what_does_not_fit(hook, agent, tmp_path):
     config = configure(tmp_path, hook, command="/nowhere/hook")
     got = agent("doctor", config=config)
@@ -240,7 +249,7 @@ def test_doctor_says_what_does_not_fit(hook, agent, tmp_path):
 
 def test_run_has_its_helper_run_it(hook, agent, short_dir):
     with net.Listener("127.0.0.2") as a, net.Listener("127.0.0.3") as b:
-        fail_over(hook, a, b)
+        fail_over(hook, a, b, spec(*checked(a, b)))
         world = types.SimpleNamespace(
             dir=short_dir, agent=agent,
             config=configure(short_dir, hook, user=USER))

@@ -20,6 +20,7 @@
     "provider others { type = zonefile  file = \"%1$s/{zone}.zone\" }\n"       \
     "provider panel { type = ispconfig  url = \"https://192.0.2.1/\"\n"        \
     "  user = u  password-file = \"%1$s/password\" }\n"                        \
+    "provider own { type = hook  command = \"cat\" }\n"                        \
     "zone \"example.org\" { provider = files }\n"                              \
     "zone \"example.net\" { provider = others }\n"                             \
     "command probe { exec = \"echo target {target}\"\n"                        \
@@ -315,15 +316,21 @@ static inline int descriptors(struct room *r)
 /* --- commands ---------------------------------------------------------------
  */
 
-static inline void send_run(struct room *r, const struct helper_request *q)
+static inline void send_run_fds(struct room *r, const struct helper_request *q,
+                                const int *fds, size_t n)
 {
     struct buf b;
 
     buf_init(&b, 1 << 20);
     assert_int_equal(helper_request_encode(q, &b, NULL), 0);
-    assert_int_equal(helper_send(r->runs, 0, b.data, b.len, NULL, 0, NULL, 0),
+    assert_int_equal(helper_send(r->runs, 0, b.data, b.len, NULL, 0, fds, n),
                      0);
     buf_fini(&b);
+}
+
+static inline void send_run(struct room *r, const struct helper_request *q)
+{
+    send_run_fds(r, q, NULL, 0);
 }
 
 static inline void start_run(struct room *r, uint32_t id, enum doer_kind kind,

@@ -263,6 +263,45 @@ static void test_commands_it_does_not_run(void **state)
     assert_alive(r);
 }
 
+/* A hook gets the two files that come with the request. */
+static void test_a_hook(void **state)
+{
+    struct room *r = *state;
+    struct helper_request q = {
+        .op = HELPER_RUN, .generation = 1, .kind = DOER_HOOK};
+    int fds[] = {memory("a request", false), memory("", false)};
+    struct helper_result out;
+
+    assert_int_equal(lseek(fds[0], 0, SEEK_SET), 0);
+    assert_int_equal(helper_request_names(&q, "own", "", NULL), 0);
+    q.id = 70; /* without files, or with one: not a request at all */
+    send_run(r, &q);
+    send_run_fds(r, &q, fds, 1);
+    q.id = 71;
+    send_run_fds(r, &q, fds, 2);
+    out = take_result(r);
+    assert_int_equal(out.id, 71);
+    assert_int_equal(out.result.exit_code, 0);
+    assert_string_equal(out.result.output, "");
+    assert_content(fds[1], "a request");
+    /* its file of another kind of provider, and files for another command */
+    assert_int_equal(helper_request_names(&q, "files", "", NULL), 0);
+    send_run_fds(r, &q, fds, 2);
+    out = take_result(r);
+    assert_false(out.result.started);
+    assert_int_equal(out.result.err.code, ERR_AUTH);
+    q.kind = DOER_RELOAD;
+    assert_int_equal(helper_request_names(&q, "files", "example.org.", NULL),
+                     0);
+    q.id = 72;
+    send_run_fds(r, &q, fds, 2);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    out = run(r, DOER_COMMAND, "probe", "", "192.0.2.7", NULL);
+    assert_int_equal(out.result.exit_code, 0);
+    assert_alive(r);
+}
+
 static void test_a_command_that_is_dropped(void **state)
 {
     struct room *r = *state;
@@ -475,6 +514,7 @@ int main(void)
         TEST(test_staged_files_go_with_it),
         TEST(test_runs_its_commands),
         TEST(test_commands_it_does_not_run),
+        TEST(test_a_hook),
         TEST(test_a_command_that_is_dropped),
         TEST(test_many_commands),
         TEST(test_a_helper_that_dies),
