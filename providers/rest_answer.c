@@ -21,7 +21,7 @@ static void add_text(struct buf *b, const char *text)
         return;
     if (b->len > 0)
         buf_str(b, ": ");
-    buf_printf(b, "%.200s", text);
+    buf_printf(b, "%.200s%s", text, strlen(text) > 200 ? "…" : "");
 }
 
 static void gather(const cJSON *v, int depth, struct buf *b);

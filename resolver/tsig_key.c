@@ -153,6 +153,8 @@ static bool word_is(const struct reader *r, const char *text)
     return r->mark == 'w' && strcasecmp(r->word, text) == 0;
 }
 
+#define ALGORITHM_MAX 20u
+
 /* ---- what stands in a key ------------------------------------------------ */
 
 static int set_algorithm(struct reader *r, struct tsig_key *key)
@@ -183,9 +185,10 @@ static int set_algorithm(struct reader *r, struct tsig_key *key)
                        "accepted: hmac-sha256 (tsig-keygen makes such a key)",
                        r->file, r->line, word);
     return err_set(r->e, ERR_INPUT,
-                   "%s:%u: algorithm \"%.40s\"; accepted: hmac-sha256, "
+                   "%s:%u: algorithm \"%s\"; accepted: hmac-sha256, "
                    "hmac-sha224, hmac-sha384, hmac-sha512, hmac-sha1",
-                   r->file, r->line, word);
+                   r->file, r->line,
+                   n <= ALGORITHM_MAX ? word : "…" /* the secret? */);
 }
 
 static int set_secret(struct reader *r, struct tsig_key *key)

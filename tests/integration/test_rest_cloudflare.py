@@ -199,6 +199,35 @@ def test_zone_21_of_21(tool, cf, ignores_name):  # noqa: F811
     assert len(tool("cloudflare", cf.options, "zones")[0]["zones"]) == 21
 
 
+def test_case_a6_record_on_a_later_page(tool, cf):  # noqa: F811
+    """What stands there is there: nothing is created."""
+    cf.seed(ZONE, [(f"n{i}.{ZONE}", "A", 60, A) for i in range(230)]
+            + [(WWW, "A", 60, B)])
+    names = [f"n{i}.{ZONE}" for i in range(230)]
+    got = tool("cloudflare", cf.options, "records", ZONE, WWW, *names, "+",
+               "apply", ZONE, *publish(B, "60"))
+    assert values(got[0])[f"{WWW}. A"] == {B: True} and cf.writes == 0
+    assert any(r.query.get("page") == "3" for r in cf.requests)
+
+
+@pytest.mark.parametrize("what", ["records", "zones"])
+def test_case_a6_a_page_that_repeats(tool, cf, what):  # noqa: F811
+    """It ends in an error, and not in a loop."""
+    cf.seed(ZONE, [(f"n{i}.{ZONE}", "A", 60, A) for i in range(230)],
+            others=25)
+    cf.ignores_name, cf.zones_per_page, page = True, 20, cf._page
+
+    def repeat(request, items, most):
+        if ("dns_records" in request.path) == (what == "records"):
+            request.query.pop("page", None)
+        return page(request, items, most)
+    cf._page = repeat
+    got = tool("cloudflare", cf.options, "records", ZONE,
+               *(f"n{i}.{ZONE}" for i in range(230)), code=1)
+    assert got[0]["err"] == "retry" and got[0]["sets"] == [], got
+    assert len(cf.requests) < 8
+
+
 def test_zone_id_needs_no_right_to_list(tool, cf):  # noqa: F811
     cf.seed(ZONE, [(WWW, "A", 60, A)])
     cf.can_list_zones = False

@@ -254,6 +254,32 @@ def test_long_texts_in_many_messages(bind):
     assert len(bind.server.records()) == 1400
 
 
+def test_foreign_texts_are_written_back_to_the_byte(any_server):
+    """Their character-strings, empty ones and odd bytes as they are."""
+    server = any_server.server
+    owner = f"_failover.www.{ZONE}"
+    theirs = ['"v=other; " "" "p=1"', '"\\000\\200\\255" "x"', '"one" "two"',
+              '"onetwo"']
+
+    def add(update):
+        for text in theirs + ['"[{}" "]"']:
+            update.add(f"{owner}.", 77, "TXT", text)
+        return update
+    server.send(add(server.new_update()))
+    before = server.values(owner, "TXT")
+    assert len(before) == 5 and any('"one" "two"' in v for v in before)
+    for text in ('[{"name":"www"}]', '[]', '[]'):
+        got = any_server.run("write", ZONE, WWW, text, 300)
+        assert got.code == 0, got.answers
+    now = server.values(owner, "TXT")
+    assert [v for v in now if v not in before] == ['"[]"']
+    assert [v for v in before if v not in now] == ['"[{}" "]"']
+    # Nor does a change beside them touch them.
+    assert any_server.apply(*CHANGE).states() == ["done", "done"]
+    assert server.values(owner, "TXT") == now
+    assert {r.ttl for r in server.records() if r.name == owner} == {77}
+
+
 def test_remembered_then_changed_elsewhere(bind):
     """A change goes out on what was read last; when that no longer holds,
     the server says so and it is read again."""

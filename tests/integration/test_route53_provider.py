@@ -127,6 +127,29 @@ def test_pages(r53):  # noqa: F811
         ("multi.example.org.", "A"): (60, [A, B])}
 
 
+def test_foreign_texts_are_written_back_to_the_byte(r53):  # noqa: F811
+    """Their character-strings and escapes as they are; the TTL stays."""
+    theirs = ['"one" "two"', '"onetwo"', '"v=x; " "" "p=1"',
+              r'"\000\303\251" "\042"']
+    r53.put("_failover.www", "TXT", *theirs, '"[{}]"', ttl=77)
+    for text, changed in (('[{"name":"www"}]', True), ("[]", True),
+                          ("[]", False)):
+        got = r53("write", ORG, WWW, text, 300)
+        assert got.code == 0 and got["changed"] == changed, got.all
+    assert r53.values("_failover.www", "TXT") == sorted([*theirs, '"[]"'])
+    assert r53.zone.sets[f"_failover.{WWW}.", "TXT", None].ttl == 77
+    assert r53.double.accepted == 2
+
+
+def test_values_keep_their_spelling(r53):  # noqa: F811
+    r53.put("www", "AAAA", "2001:DB8::1", "2001:db8:0:0:0:0:0:2")
+    got = r53(*apply(publish("2001:db8::3", kind="AAAA"),
+                     withdraw("2001:db8::1", kind="AAAA")))
+    assert got.states() == ["done", "done"], got.all
+    assert r53.values("www", "AAAA") == ["2001:db8:0:0:0:0:0:2",
+                                         "2001:db8::3"]
+
+
 def test_many_names_take_the_whole_zone(r53):  # noqa: F811
     names = [f"n{i}.example.org" for i in range(400)]
     for name in names:
