@@ -74,7 +74,7 @@ static void room_build(struct room *r, const struct probe_limits *limits)
     for (size_t i = 0; i < r->n; i++)
         specs[i] = r->specs[i];
     r->world = world_new(r->arena, "example.org.", specs, r->n, r->state,
-                         r->checks, limits, NULL, 1000, &ev);
+                         r->checks, limits, NULL, NULL, 1000, &ev);
 }
 
 static void room_drop(struct room *r)
