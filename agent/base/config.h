@@ -58,7 +58,7 @@ enum config_discover { DISCOVER_PROVIDER, DISCOVER_AXFR, DISCOVER_NAMES };
 
 /* Where the sets of one view are kept: of what a spec's `view` names. */
 struct config_view {
-    const char *name; /* [A-Za-z0-9._:/-]{1,63} */
+    const char *name;                       /* [A-Za-z0-9._:/-]{1,63} */
     const struct config_provider *provider; /* no other view's of the zone,
                                                nor the zone's own */
     const struct addr *servers; /* that show it to the agent, with port; none:

@@ -134,8 +134,7 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
         remember_withdrawal(z);
     round_problem(z->round, z->name, key, "%s (%s%s%s) could not be %s: %s%s",
                   ps->name, v->data, ps->view != NULL ? ", view " : "", view,
-                  v->publish ? "published" : "withdrawn",
-                  why,
+                  v->publish ? "published" : "withdrawn", why,
                   res->state == CHANGE_UNKNOWN
                       ? "; whether it happened is read back at the next look"
                       : "");

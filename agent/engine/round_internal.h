@@ -53,7 +53,7 @@ struct round_audience {
 struct round_zone {
     struct round *round;
     const struct config_zone *cfg;
-    const char *name; /* canonical */
+    const char *name;          /* canonical */
     struct provider *provider; /* of everybody's audience, which is the first */
     struct round_audience *audiences; /* as plan_set.audience counts them */
     size_t naudiences;
@@ -79,7 +79,7 @@ struct round_zone {
     bool observed;     /* some audience was */
     struct live *live; /* the service: what is seen and written is counted
                           there; NULL in a round */
-    size_t nchanges; /* apply: of all audiences */
+    size_t nchanges;   /* apply: of all audiences */
 };
 
 struct round_provider {

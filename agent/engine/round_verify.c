@@ -168,8 +168,7 @@ static void on_visible(struct round_zone *z, size_t s, size_t nservers)
     (void)snprintf(text, sizeof text,
                    "shown by %zu of %zu authoritative servers after "
                    "%" PRId64 ".%" PRId64 " s",
-                   nservers, nservers, after_ms / 1000,
-                   after_ms % 1000 / 100);
+                   nservers, nservers, after_ms / 1000, after_ms % 1000 / 100);
     round_tell(z->round, ROUND_VISIBLE, z->name, ps->name,
                z->world->sets[s].label, "", false, text);
 }
@@ -201,8 +200,7 @@ static void on_invisible(struct round_zone *z, size_t s,
                       "%s %s was written more than %d minutes ago and %s "
                       "still does not show it%s%s: the zone may be frozen "
                       "there (does it load?)",
-                      ps->name, label,
-                      (int)(FROZEN_MS / 60000), server,
+                      ps->name, label, (int)(FROZEN_MS / 60000), server,
                       l->err.code != ERR_NONE ? ": " : "",
                       l->err.code != ERR_NONE ? l->err.msg : "");
     }

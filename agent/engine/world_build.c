@@ -486,11 +486,8 @@ struct world *world_new(struct arena *arena, const char *zone,
                         int64_t now_ms, const struct world_events *ev)
 {
     struct world *w = arena_alloc(arena, sizeof *w);
-    struct build b = {.w = w,
-                      .limits = limits,
-                      .ev = ev,
-                      .views = views,
-                      .now_ms = now_ms};
+    struct build b = {
+        .w = w, .limits = limits, .ev = ev, .views = views, .now_ms = now_ms};
     struct dropped *dropped;
     size_t most = 0;
 

@@ -63,11 +63,11 @@ static void spread(struct spread *s, const struct spec_claim *all, size_t n)
     size_t i = 0, k = 0;
 
     while (i < n || k < nviews) {
-        int order = i == n                      ? 1
-                    : all[i].set->view == NULL  ? -1
-                    : k == nviews               ? -1
-                                                : strcmp(all[i].set->view,
-                                                         s->views->names[k]);
+        int order = i == n                     ? 1
+                    : all[i].set->view == NULL ? -1
+                    : k == nviews
+                        ? -1
+                        : strcmp(all[i].set->view, s->views->names[k]);
 
         if (order > 0)
             add_copy(s, &all[0], s->views->names[k]);
