@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/buf.h"
 #include "agent/engine/round_internal.h"
 
 /* The views of a zone: each is kept by a provider of its own, and shown to
@@ -48,23 +47,16 @@ void round_tell_view(struct round_zone *z, size_t set)
     const struct plan_set *ps = &z->world->plan.sets[set];
     const struct spec_claim *claim = z->world->sets[set].claim;
     char key[ROUND_KEY_SIZE];
-    struct buf known;
+    struct arena *a = z->round->arena;
+    const char *known = world_views_list(world_views_new(z->cfg, a), a);
 
-    buf_init(&known, 4096);
-    for (size_t i = 0; i < z->cfg->nviews; i++)
-        buf_printf(&known, "%s\"%s\"", i > 0 ? ", " : "",
-                   z->cfg->views[i].name);
     round_set_key(key, "hold", ps);
     round_problem(z->round, z->name, key,
                   "%s %s held: _failover.%.*s %s/view: the section of zone %s "
                   "has no view \"%s\"; accepted: %s",
                   ps->name, z->world->sets[set].label,
                   round_plain_len(claim->spec->owner), claim->spec->owner,
-                  claim->set->records[0].pointer, z->name, ps->view,
-                  known.len > 0 ? buf_get(&known)
-                                : "those of its view sections, and it has "
-                                  "none");
-    buf_fini(&known);
+                  claim->set->records[0].pointer, z->name, ps->view, known);
 }
 
 /* --- asking -------------------------------------------------------------- */

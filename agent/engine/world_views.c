@@ -19,6 +19,16 @@ const struct world_views *world_views_new(const struct config_zone *cfg,
     return v;
 }
 
+const char *world_views_list(const struct world_views *v, struct arena *a)
+{
+    const char *text = "no view, as it defines none";
+
+    for (size_t i = 0; i < v->n; i++)
+        text = i == 0 ? arena_printf(a, "\"%s\"", v->names[i])
+                      : arena_printf(a, "%s, \"%s\"", text, v->names[i]);
+    return text;
+}
+
 long world_views_find(const struct world_views *v, const char *view)
 {
     if (v == NULL || view == NULL)

@@ -19,6 +19,9 @@ struct world_views {
 const struct world_views *world_views_new(const struct config_zone *cfg,
                                           struct arena *a)
     __attribute__((returns_nonnull));
+/* For a message: "eu", "us"; in a. */
+const char *world_views_list(const struct world_views *v, struct arena *a)
+    __attribute__((returns_nonnull));
 /* returns 0: everybody's set, or v is NULL and every view has its place; else
  * 1 + the place of the view; -1: v does not have it. view NULL: none */
 long world_views_find(const struct world_views *v, const char *view);
