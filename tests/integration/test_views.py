@@ -14,6 +14,7 @@ import pytest
 import net
 import servers
 import world
+from service import Service
 
 ZONE = "example.org"
 WWW = f"www.{ZONE}."
@@ -161,7 +162,9 @@ def scene(request, agent, short_dir):
     with net.Listener(ONE) as one, net.Listener(TWO) as two:
         texts = {"eu": f"www 60 IN A {ONE}", "us": f"www 60 IN A {TWO}",
                  "main": f"www 60 IN A {ONE}\nall 60 IN A {ONE}"}
-        with ViewBind(short_dir / "ns", texts, {"www": chains(one, two)},
+        specs = {"@": json.dumps({"debounce": "0s"}),
+                 "www": chains(one, two)}
+        with ViewBind(short_dir / "ns", texts, specs,
                       request.param == "rfc2136") as ns:
             yield Scene(agent, ns, short_dir), one, two
 
@@ -210,6 +213,22 @@ def test_what_is_shown(scene):
                             if e["event"] == "withdrawn"}
     assert {e["type"] for e in events if e["event"] == "withdrawn"} == {"A"}
     assert "A view eu" in s.run("history").stdout
+
+
+def test_doctor_looks_at_views(scene):
+    s, _, _ = scene
+    got = s.run("doctor", "-v", ZONE)
+    for view in ("eu", "us"):
+        assert re.search(rf"zone {ZONE}\. view {view}.*provider at-{view} "
+                         "shows its records", got.stdout), got.stdout
+    assert "nobody can be asked" not in got.stdout
+    s.config.write_text("".join(
+        x for x in s.config.read_text().splitlines(True)
+        if "sign-queries" not in x and not (
+            "key-file" in x and not s.ns.dynamic)))
+    got = s.run("doctor", "-v", ZONE)
+    assert ("sign-queries = yes" if s.ns.dynamic else
+            "nobody can be asked what the audience sees") in got.stdout
 
 
 def test_a_view_that_the_section_lacks(scene):
@@ -271,3 +290,23 @@ def test_a_record_without_view_is_in_every_view(agent, short_dir):
             one.open()
             s.once()
             assert s.seen() == ([ONE, TWO], [ONE, TWO], [ONE, TWO])
+
+
+def test_the_service_keeps_views_apart(scene):
+    """It sees, writes and verifies each view; a restart changes nothing."""
+    w, one, _ = scene
+    with Service(w) as s:
+        one.close()
+        s.until("all have the other", lambda: w.seen() == (
+            [TWO], [TWO], [TWO]))
+        s.wait(f"{WWW} A view eu shown by 1 of 1 authoritative servers")
+        assert s.stop() == 0
+    with Service(w) as s:
+        one.open()
+        s.until("the nearest again", lambda: w.seen() == (
+            [ONE], [TWO], [ONE]))
+        for view in ("", " view eu"):
+            s.wait(f"{WWW} A{view} shown by 1 of 1 authoritative servers")
+        assert s.err == []
+        assert s.stop() == 0
+    assert w.once() == []
