@@ -93,7 +93,7 @@ def parse(agent, directory, text):
 
 def test_configurations(root, agent, tmp_path):
     readme, manual, example, every = configurations(root)
-    assert len(readme) == 4 and len(manual) == 4
+    assert len(readme) == 5 and len(manual) == 5
     assert "provider panel" in example and "provider panel" in every
     for i, text in enumerate(readme + manual + [example, every]):
         directory = tmp_path / str(i)
@@ -122,7 +122,7 @@ def documented(text, start, end):
 def test_options(root, agent, tmp_path):
     """Every option that the program knows is in the manual, and no other."""
     text = read(root, MAN5)
-    later = {"listen", "view"}
+    later = {"listen", "view"}  # view: a section, under VIEWS
     for section, end in (("agent", ".Sh RESOLVER"),
                          ("resolver", ".Sh PROVIDER"), ("zone", ".Sh FILES")):
         title = "" if section != "zone" else '"example.org"'
