@@ -100,7 +100,7 @@ class Scene:
   reload = "{self.ns.reload_view(view)}"
   key-file = "{self.ns.key_file(view)}" """
 
-    def configure(self, views=("eu", "us"), mode="enforce"):
+    def configure(self, views=("eu", "us"), mode="enforce", eu=""):
         text = f"""\
 agent {{
   state = "{self.dir / 'state' / 'state.db'}"
@@ -113,8 +113,8 @@ agent {{
                                 f'"{world.USER}"\n')
         for view in VIEWS:
             text += f"provider at-{view} {{\n{self.provider(view)}\n}}\n"
-        inner = "".join(f'  view "{v}" {{ provider = at-{v} }}\n'
-                        for v in views)
+        inner = "".join(f'  view "{v}" {{ provider = at-{v}\n'
+                        f'    {eu if v == "eu" else ""} }}\n' for v in views)
         self.config.write_text(text + f"""\
 zone "{ZONE}" {{
   provider = at-main
@@ -273,6 +273,30 @@ def test_a_view_that_cannot_be_read_stops_no_other(scene):
     s.config.write_text(text)
     assert f"{WWW} A view eu {ONE} withdrawn: its checks fail" in s.once()
     assert s.seen() == ([TWO], [TWO], [TWO])
+
+
+def test_a_server_that_does_not_know_the_key(scene):
+    """What it says is not believed: the view stays unseen, and its file, of
+    which the serial must be served, is put back."""
+    s, one, _ = scene
+    assert s.once() == []
+    stranger = servers.Bind(s.dir / "stranger", {ZONE: world.zone_text(
+        ZONE, f"www 60 IN A {TWO}", serial=4294967000)})
+    with stranger:
+        s.configure(eu=f'servers = {{"{stranger.server}"}}')
+        s.config.write_text(s.config.read_text().replace(
+            "type = zonefile", 'type = zonefile\n  serial-timeout = "3s"'))
+        one.close()
+        got = s.run("once", "-v")
+    assert f"{WWW} A shown by 1 of 1 authoritative servers" in got.stdout
+    assert f"{WWW} A view eu shown by" not in got.stdout
+    if s.ns.dynamic:
+        assert (f"{WWW} A view eu is not shown by {stranger.server} yet"
+                in got.stdout)
+        assert s.seen() == ([TWO], [TWO], [TWO])
+    else:
+        assert "no authoritative server answered" in got.stderr
+        assert s.seen() == ([ONE], [TWO], [TWO])
 
 
 def test_a_record_without_view_is_in_every_view(agent, short_dir):
