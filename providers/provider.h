@@ -216,7 +216,8 @@ struct provider_ops {
      * where a provider cannot. */
     void (*write_spec)(struct provider *p, const struct spec_write *w,
                        provider_written_cb *cb, void *arg);
-    /* The key that signs zone transfers; borrowed. NULL where it has none. */
+    /* The key that signs zone transfers, and what a view's servers are asked;
+     * borrowed. NULL where it has none. */
     const struct tsig_key *(*transfer_key)(const struct provider *p);
     /* For `doctor`: what would fail, before it does: credentials, scopes and
      * permissions, how the serial moves, limits of rate and size, the clock.

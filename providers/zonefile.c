@@ -42,6 +42,12 @@ static const struct config_field fields[] = {
      "How long to wait until the server serves the new serial, up to 1h; 0: "
      "not at all.",
      "ZONEFILE_SERIAL_TIMEOUT"},
+    {"key-file", CONFIG_STR, false, false, NULL,
+     "File with a TSIG key in BIND's syntax, not readable by others. For the "
+     "zone file of a view that the server chooses by the key: under it the "
+     "server is asked for the serial and for what it shows, and for a zone "
+     "transfer.",
+     "ZONEFILE_KEY_FILE"},
     {NULL, CONFIG_STR, false, false, NULL, NULL, NULL},
 };
 
@@ -127,8 +133,25 @@ static int take_wait(const struct config_provider *cfg, const char *name,
     return 0;
 }
 
+static int take_key(struct zonefile *z, const struct config_provider *cfg,
+                    struct err *e)
+{
+    const char *file = config_option_get(cfg, fields, "key-file");
+    char *text;
+    int r;
+
+    if (file == NULL)
+        return 0;
+    if (config_secret_file_get(cfg, "key-file", &text, e) != 0)
+        return fail_option(e, cfg, "key-file");
+    r = tsig_key_parse(text, strlen(text), file, NULL, &z->key, e);
+    config_secret_free(text);
+    return r == 0 ? 0 : fail_option(e, cfg, "key-file");
+}
+
 void zonefile_free(struct zonefile *z)
 {
+    tsig_key_free(z->key);
     free(z->name);
     free(z->file);
     free(z->check);
@@ -156,7 +179,8 @@ static int zonefile_open(const struct provider_env *env,
         take_command(cfg, "check", &z->check, e) != 0 ||
         take_command(cfg, "reload", &z->reload, e) != 0 ||
         take_wait(cfg, "timeout", 100, &z->timeout_ms, e) != 0 ||
-        take_wait(cfg, "serial-timeout", 0, &z->serial_timeout_ms, e) != 0) {
+        take_wait(cfg, "serial-timeout", 0, &z->serial_timeout_ms, e) != 0 ||
+        take_key(z, cfg, e) != 0) {
         zonefile_free(z);
         return -1;
     }
@@ -197,6 +221,11 @@ static void zonefile_close(struct provider *p, provider_close_cb *cb, void *arg)
     z->close_cb = cb;
     z->close_arg = arg;
     zonefile_leave(z);
+}
+
+static const struct tsig_key *zonefile_transfer_key(const struct provider *base)
+{
+    return ((const struct zonefile *)base)->key;
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -404,5 +433,6 @@ const struct provider_ops provider_zonefile = {
     .list_records = zonefile_list_records,
     .apply = zonefile_apply,
     .write_spec = zonefile_write_spec,
+    .transfer_key = zonefile_transfer_key,
     .check = zonefile_look,
 };

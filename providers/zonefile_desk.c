@@ -93,7 +93,7 @@ struct stat zonefile_desk_stat(const struct helper_identity *id)
 static bool serves(const struct zonefile_desk *d, const char *zone)
 {
     for (size_t i = 0; i < d->cfg->nzones; i++)
-        if (d->cfg->zones[i].provider == d->provider &&
+        if (config_zone_uses(&d->cfg->zones[i], d->provider) &&
             strcmp(d->cfg->zones[i].name, zone) == 0)
             return true;
     return false;

@@ -5,6 +5,7 @@
 #include "providers/provider.h"
 #include "providers/zonefile_disk.h"
 #include "providers/zonefile_store.h"
+#include "resolver/tsig.h"
 
 /* What the zonefile*.c files share; nobody else includes it. */
 
@@ -18,7 +19,8 @@ struct zonefile {
     char *check, *reload;    /* command templates; NULL: none */
     char *include_dir;       /* NULL: the zone file's */
     int64_t timeout_ms, serial_timeout_ms;
-    size_t running; /* calls under way */
+    struct tsig_key *key; /* of the view that the file is; NULL: none */
+    size_t running;       /* calls under way */
     provider_close_cb *close_cb;
     void *close_arg;
 };

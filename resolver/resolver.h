@@ -61,6 +61,14 @@ typedef void resolver_cb(void *arg, const struct resolver_answer *a);
 void resolver_ask(struct resolver *r, const struct addr *server,
                   const char *name, uint16_t type, resolver_cb *cb, void *arg);
 
+/* The same under a key, where the server chooses the view by it: FAILED
+ * (ERR_AUTH) unless the answer is signed with it. key: copied.
+ * source: RFC 8945 5 */
+struct tsig_key;
+void resolver_ask_signed(struct resolver *r, const struct addr *server,
+                         const struct tsig_key *key, const char *name,
+                         uint16_t type, resolver_cb *cb, void *arg);
+
 /* Asks the recursive servers (RD on, AD on), the next one when one fails;
  * CNAMEs are followed by them.
  * want_ad: an answer without the AD bit is FAILED. */

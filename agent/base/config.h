@@ -56,6 +56,17 @@ struct config_provider {
 
 enum config_discover { DISCOVER_PROVIDER, DISCOVER_AXFR, DISCOVER_NAMES };
 
+/* Where the sets of one view are kept: of what a spec's `view` names. */
+struct config_view {
+    const char *name;                       /* [A-Za-z0-9._:/-]{1,63} */
+    const struct config_provider *provider; /* no other view's of the zone,
+                                               nor the zone's own */
+    const struct addr *servers; /* that show it to the agent, with port; none:
+                                   the zone's, where the provider has a key */
+    size_t nservers;
+    int line;
+};
+
 struct config_zone {
     const char *name; /* canonical; "*" for every zone of the provider */
     const struct config_provider *provider;
@@ -68,6 +79,8 @@ struct config_zone {
     bool create;
     bool cross_names;
     bool allow_active;
+    const struct config_view *views; /* by name */
+    size_t nviews;
     int line;
 };
 
@@ -105,6 +118,10 @@ struct config {
     size_t ncommands;
     struct arena *arena; /* owns all of the above */
 };
+
+/* p keeps the zone, or one of its views. */
+bool config_zone_uses(const struct config_zone *z,
+                      const struct config_provider *p);
 
 /* Reads file. schemas: the provider types, ends with type NULL.
  * out: *cfg, freed by config_free

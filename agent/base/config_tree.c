@@ -24,7 +24,8 @@ static const struct opt_spec zone_opts[] = {
     {"servers", true},      {"mode", false},         {"create", false},
     {"cross-names", false}, {"allow-active", false},
 };
-static const struct opt_spec view_opts[] = {{"provider", false}};
+static const struct opt_spec view_opts[] = {{"provider", false},
+                                            {"servers", true}};
 static const struct opt_spec command_opts[] = {{"exec", false},
                                                {"zones", true}};
 

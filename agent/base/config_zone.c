@@ -7,6 +7,10 @@
 
 #define DNS_PORT 53
 #define MARK "_failover"
+#define VIEW_MAX 63
+/* source: spec_item_is_view, specs/item.h */
+#define VIEW_LETTERS                                                           \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-"
 
 /* By name, so that two spellings of one zone meet. */
 static int read_name(const struct config_ctx *ctx, cfg_t *sec,
@@ -32,18 +36,20 @@ static int read_name(const struct config_ctx *ctx, cfg_t *sec,
 }
 
 static int read_provider(const struct config_ctx *ctx, cfg_t *sec,
-                         const struct config *cfg, struct config_zone *z)
+                         const struct config *cfg, int line,
+                         const struct config_provider **out)
 {
     const struct config_value *v = config_at(sec, "provider", 0);
 
     if (v == NULL)
-        return config_fail(ctx, sec, z->line, ERR_INPUT,
+        return config_fail(ctx, sec, line, ERR_INPUT,
                            "provider is missing; accepted: the name of a "
                            "provider section");
+    *out = NULL;
     for (size_t i = 0; i < cfg->nproviders; i++)
         if (strcmp(cfg->providers[i].name, v->text) == 0)
-            z->provider = &cfg->providers[i];
-    if (z->provider == NULL)
+            *out = &cfg->providers[i];
+    if (*out == NULL)
         return config_fail(ctx, sec, v->line, ERR_INPUT,
                            "provider: \"%.60s\"; accepted: the name of a "
                            "provider section of this file",
@@ -149,17 +155,91 @@ static int read_discover(const struct config_ctx *ctx, cfg_t *sec,
     return 0;
 }
 
-static int refuse_views(const struct config_ctx *ctx, cfg_t *sec)
-{
-    cfg_t *view;
+/* --- views ----------------------------------------------------------------
+ */
 
-    if (config_sec_count(sec, "view") == 0)
-        return 0;
-    view = config_sec_at(sec, "view", 0);
-    return config_fail(ctx, sec, config_sec_line(view), ERR_UNSUPPORTED,
-                       "view \"%.60s\": views are not yet supported",
-                       cfg_title(view));
+static bool is_view(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n >= 1 && n <= VIEW_MAX && strspn(name, VIEW_LETTERS) == n;
 }
+
+/* Two views in one place would write over each other. */
+static int check_view(const struct config_ctx *ctx, cfg_t *sec,
+                      const struct config_zone *z, const struct config_view *v)
+{
+    int line = config_at(sec, "provider", 0)->line;
+
+    if (v->provider == z->provider)
+        return config_fail(ctx, sec, line, ERR_INPUT,
+                           "provider: \"%.60s\" is the zone's own; accepted: "
+                           "another provider section, for this view alone",
+                           v->provider->name);
+    for (size_t i = 0; i < z->nviews; i++)
+        if (z->views[i].provider == v->provider)
+            return config_fail(ctx, sec, line, ERR_INPUT,
+                               "provider: \"%.60s\" is that of view \"%s\"; "
+                               "accepted: another provider section, for this "
+                               "view alone",
+                               v->provider->name, z->views[i].name);
+    return 0;
+}
+
+static int read_view(const struct config_ctx *ctx, cfg_t *sec,
+                     const struct config *cfg, const struct config_zone *z,
+                     struct config_view *v)
+{
+    const char *name = cfg_title(sec);
+
+    v->line = config_sec_line(sec);
+    if (!is_view(name))
+        return config_fail(ctx, sec, v->line, ERR_INPUT,
+                           "\"%.60s\" is no view's name; accepted: 1 to 63 "
+                           "letters, digits and . _ : / -",
+                           name);
+    v->name = arena_strdup(ctx->arena, name);
+    if (read_provider(ctx, sec, cfg, v->line, &v->provider) != 0 ||
+        config_read_addrs(ctx, sec, "servers", DNS_PORT, &v->servers,
+                          &v->nservers) != 0)
+        return -1;
+    return check_view(ctx, sec, z, v);
+}
+
+static int by_view(const void *pa, const void *pb)
+{
+    const struct config_view *a = pa, *b = pb;
+
+    return strcmp(a->name, b->name);
+}
+
+static int read_views(const struct config_ctx *ctx, cfg_t *sec,
+                      const struct config *cfg, struct config_zone *z)
+{
+    size_t n = config_sec_count(sec, "view");
+    struct config_view *list = arena_array(ctx->arena, n, sizeof *list);
+
+    z->views = list;
+    for (; z->nviews < n; z->nviews++)
+        if (read_view(ctx, config_sec_at(sec, "view", z->nviews), cfg, z,
+                      &list[z->nviews]) != 0)
+            return -1;
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_view);
+    return 0;
+}
+
+bool config_zone_uses(const struct config_zone *z,
+                      const struct config_provider *p)
+{
+    for (size_t i = 0; i < z->nviews; i++)
+        if (z->views[i].provider == p)
+            return true;
+    return z->provider == p;
+}
+
+/* --- the zone --------------------------------------------------------------
+ */
 
 static int read_zone(const struct config_ctx *ctx, cfg_t *sec,
                      const struct config *cfg, struct config_zone *z)
@@ -168,15 +248,16 @@ static int read_zone(const struct config_ctx *ctx, cfg_t *sec,
     size_t mode = 0;
 
     z->line = config_sec_line(sec);
-    if (read_name(ctx, sec, cfg, z) != 0 || refuse_views(ctx, sec) != 0 ||
-        read_provider(ctx, sec, cfg, z) != 0 ||
+    if (read_name(ctx, sec, cfg, z) != 0 ||
+        read_provider(ctx, sec, cfg, z->line, &z->provider) != 0 ||
         read_discover(ctx, sec, z) != 0 || read_names(ctx, sec, z) != 0 ||
         config_read_addrs(ctx, sec, "servers", DNS_PORT, &z->servers,
                           &z->nservers) != 0 ||
         config_read_word(ctx, sec, "mode", modes, &mode) != 0 ||
         config_read_bool(ctx, sec, "create", &z->create) != 0 ||
         config_read_bool(ctx, sec, "cross-names", &z->cross_names) != 0 ||
-        config_read_bool(ctx, sec, "allow-active", &z->allow_active) != 0)
+        config_read_bool(ctx, sec, "allow-active", &z->allow_active) != 0 ||
+        read_views(ctx, sec, cfg, z) != 0)
         return -1;
     z->observe = mode == 1;
     return 0;

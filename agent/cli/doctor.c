@@ -16,8 +16,8 @@ static const struct doctor_exam exams[] = {
     {"programs", doctor_programs}, {"resolver", doctor_resolver},
     {"anchors", doctor_anchors},   {"providers", doctor_providers},
     {"zones", doctor_zones},       {"servers", doctor_servers},
-    {"records", doctor_records},   {"discover", doctor_discover},
-    {"specs", doctor_specs},
+    {"records", doctor_records},   {"views", doctor_views},
+    {"discover", doctor_discover}, {"specs", doctor_specs},
 };
 
 /* --- telling ------------------------------------------------------------- */

@@ -77,6 +77,7 @@ void doctor_providers(struct doctor *d); /* doctor_providers.c; opens them */
 void doctor_zones(struct doctor *d);     /* doctor_zones.c; finds them */
 void doctor_servers(struct doctor *d);   /* doctor_zones.c; and their serials */
 void doctor_records(struct doctor *d);   /* doctor_records.c */
+void doctor_views(struct doctor *d);     /* doctor_views.c */
 void doctor_discover(struct doctor *d);  /* doctor_records.c; the owners */
 void doctor_specs(struct doctor *d);     /* doctor_records.c */
 

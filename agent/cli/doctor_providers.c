@@ -158,7 +158,7 @@ void doctor_ask(struct doctor *d, struct provider *p,
 static bool is_used(const struct config *cfg, const struct config_provider *p)
 {
     for (size_t i = 0; i < cfg->nzones; i++)
-        if (cfg->zones[i].provider == p)
+        if (config_zone_uses(&cfg->zones[i], p))
             return true;
     return false;
 }

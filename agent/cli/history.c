@@ -1,8 +1,11 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/mem.h"
 #include "agent/cli/cli.h"
+#include "agent/engine/round.h"
 #include "agent/engine/state.h"
 #include "agent/report/table.h"
 
@@ -15,19 +18,24 @@ struct printer {
 static void print_json(const struct state_event *ev, const char *time)
 {
     cJSON *o = cJSON_CreateObject();
-    char *text;
+    size_t len;
+    const char *view = round_type_view(ev->type, &len);
+    char *text, *type = mem_strndup(ev->type, len);
 
     (void)cJSON_AddStringToObject(o, "time", time);
     (void)cJSON_AddStringToObject(o, "event", ev->event);
     (void)cJSON_AddStringToObject(o, "zone", ev->zone);
     (void)cJSON_AddStringToObject(o, "name", ev->name);
-    (void)cJSON_AddStringToObject(o, "type", ev->type);
+    (void)cJSON_AddStringToObject(o, "type", type);
+    if (view != NULL)
+        (void)cJSON_AddStringToObject(o, "view", view);
     (void)cJSON_AddStringToObject(o, "data", ev->data);
     (void)cJSON_AddStringToObject(o, "reason", ev->reason);
     text = cJSON_PrintUnformatted(o);
     (void)puts(text != NULL ? text : "{}");
     cJSON_free(text);
     cJSON_Delete(o);
+    free(type);
 }
 
 static bool each(void *arg, const struct state_event *ev)

@@ -35,6 +35,14 @@ static const char *without_root(const char *text)
     return text;
 }
 
+static bool has_error(const struct lint_subject *s)
+{
+    for (size_t i = 0; i < s->nnotes; i++)
+        if (s->notes[i].error)
+            return true;
+    return false;
+}
+
 static void print_text(const struct cli_options *o, const char *what,
                        const struct lint_subject *s)
 {
@@ -44,12 +52,16 @@ static void print_text(const struct cli_options *o, const char *what,
     for (size_t i = 0; i < s->nnotes; i++)
         if (!s->notes[i].info || o->verbose)
             (void)printf("%s: %s: %s\n", what,
-                         s->notes[i].info ? "note" : "warning",
+                         s->notes[i].error  ? "error"
+                         : s->notes[i].info ? "note"
+                                            : "warning",
                          without_root(s->notes[i].text));
     if (spec == NULL) {
         (void)printf("%s: error: %s\n", what, without_root(s->err.msg));
         return;
     }
+    if (has_error(s))
+        return;
     for (size_t i = 0; i < spec->nsets; i++)
         records += spec->sets[i].nrecords + spec->sets[i].nfallback;
     (void)printf("%s: ok: %s, spelled as %s; %zu set%s, %zu record%s\n", what,
@@ -70,18 +82,21 @@ static void add_note(cJSON *list, const char *key, const char *id,
 
 static void print_json(const char *what, const struct lint_subject *s)
 {
-    cJSON *o = cJSON_CreateObject(), *warnings, *notes;
+    cJSON *o = cJSON_CreateObject(), *errors, *warnings, *notes;
     char *text;
 
     (void)cJSON_AddStringToObject(o, "source", what);
-    (void)cJSON_AddBoolToObject(o, "ok", s->spec != NULL);
-    warnings = cJSON_AddArrayToObject(o, "errors");
+    (void)cJSON_AddBoolToObject(o, "ok", s->spec != NULL && !has_error(s));
+    errors = cJSON_AddArrayToObject(o, "errors");
     if (s->spec == NULL)
-        add_note(warnings, "code", err_code_name(s->err.code), s->err.msg);
+        add_note(errors, "code", err_code_name(s->err.code), s->err.msg);
     warnings = cJSON_AddArrayToObject(o, "warnings");
     notes = cJSON_AddArrayToObject(o, "notes");
     for (size_t i = 0; i < s->nnotes; i++)
-        add_note(s->notes[i].info ? notes : warnings, "id", s->notes[i].id,
+        add_note(s->notes[i].error  ? errors
+                 : s->notes[i].info ? notes
+                                    : warnings,
+                 s->notes[i].error ? "code" : "id", s->notes[i].id,
                  s->notes[i].text);
     if (s->spec != NULL)
         (void)cJSON_AddStringToObject(o, "spelling",
@@ -95,9 +110,9 @@ static void print_json(const char *what, const struct lint_subject *s)
 static void tell(const struct cli_options *o, struct tally *t, const char *what,
                  const struct lint_subject *s)
 {
-    t->errors += s->spec == NULL;
+    t->errors += s->spec == NULL || has_error(s);
     for (size_t i = 0; i < s->nnotes; i++)
-        t->warnings += !s->notes[i].info;
+        t->warnings += !s->notes[i].info && !s->notes[i].error;
     if (o->json)
         print_json(what, s);
     else

@@ -11,6 +11,7 @@ struct lint_note {
     const char *id;   /* for programs: "ttl-long", "warning" */
     const char *text; /* "_failover.www.example.org /records/1: …" */
     bool info;        /* tells a fact, warns of nothing */
+    bool error;       /* the text is valid, and the agent's file refuses it */
 };
 
 struct lint_subject {
@@ -28,10 +29,15 @@ void lint_fini(struct lint_subject *s);
 void lint_note_add(struct lint_subject *s, const char *id, bool info,
                    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* What makes lint fail although the text is valid. */
+void lint_error_add(struct lint_subject *s, const char *id, const char *fmt,
+                    ...) __attribute__((format(printf, 3, 4)));
+
 /* Adds what the spec's own text and the agent's file say of it: warnings,
  * advice, targets that the limits refuse, fallback without anchors, sizes
- * that the provider does not take. cfg and zone may be NULL: not known.
- * cron_ms: its interval; 0: a minute. source: spec-language 10 */
+ * that the provider does not take, views that zone does not have. cfg and zone
+ * may be NULL: not known. cron_ms: its interval; 0: a minute. source:
+ * spec-language 10 */
 void lint_advise(struct lint_subject *s, const struct config *cfg,
                  const struct config_zone *zone, int64_t cron_ms);
 

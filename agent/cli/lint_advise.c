@@ -5,6 +5,7 @@
 
 #include "agent/base/duration.h"
 #include "agent/cli/lint.h"
+#include "agent/engine/world_views.h"
 #include "agent/probes/probe.h"
 #include "providers/provider.h"
 #include "specs/advise.h"
@@ -24,21 +25,41 @@ void lint_fini(struct lint_subject *s)
     arena_free(s->arena);
 }
 
+static struct lint_note *add(struct lint_subject *s, const char *id,
+                             const char *text)
+{
+    struct lint_note *n;
+
+    s->notes = mem_grow(s->notes, &s->cap, s->nnotes, sizeof *s->notes);
+    n = &s->notes[s->nnotes++];
+    n->id = id;
+    n->text = arena_strdup(s->arena, text);
+    n->info = n->error = false;
+    return n;
+}
+
 void lint_note_add(struct lint_subject *s, const char *id, bool info,
                    const char *fmt, ...)
 {
     char text[ERR_MSG_SIZE];
-    struct lint_note *n;
     va_list ap;
 
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    s->notes = mem_grow(s->notes, &s->cap, s->nnotes, sizeof *s->notes);
-    n = &s->notes[s->nnotes++];
-    n->id = id;
-    n->text = arena_strdup(s->arena, text);
-    n->info = info;
+    add(s, id, text)->info = info;
+}
+
+void lint_error_add(struct lint_subject *s, const char *id, const char *fmt,
+                    ...)
+{
+    char text[ERR_MSG_SIZE];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    add(s, id, text)->error = true;
 }
 
 const struct config_zone *lint_section(const struct config *cfg,
@@ -168,6 +189,30 @@ static int64_t check_provider(struct lint_subject *s,
     return ops->caps.publish_ms;
 }
 
+static void check_views(struct lint_subject *s, const struct config_zone *zone)
+{
+    const struct world_views *views = world_views_new(zone, s->arena);
+
+    for (size_t i = 0; zone != NULL && i < s->spec->nsets; i++) {
+        const struct spec_set *set = &s->spec->sets[i];
+        int n = (int)strlen(s->spec->owner) - 1;
+
+        if (world_views_find(views, set->view) >= 0)
+            continue;
+        for (size_t k = 0; k < set->nrecords + set->nfallback; k++)
+            if (set->records[k].view != NULL) {
+                lint_error_add(s, "view-unknown",
+                               "_failover.%.*s %s/view: the section of zone "
+                               "%s in the agent's file has no view \"%s\"; "
+                               "accepted: %s",
+                               n, s->spec->owner, set->records[k].pointer,
+                               zone->name, set->view,
+                               world_views_list(views, s->arena));
+                break;
+            }
+    }
+}
+
 /* --- the whole --------------------------------------------------------------
  */
 
@@ -186,6 +231,7 @@ void lint_advise(struct lint_subject *s, const struct config *cfg,
         check_targets(s, cfg);
         check_anchors(s, cfg);
     }
+    check_views(s, zone);
     ctx.provider_ms = check_provider(s, zone);
     spec_advise(s->spec, s->txts, s->ntxts, &ctx, s->arena, &advice, &n);
     for (size_t i = 0; i < n; i++)

@@ -37,6 +37,26 @@ static struct parts split(const char *key)
     return p;
 }
 
+/* "A", or "A eu" in a view, for people: heap. */
+static char *type_text(const struct parts *p)
+{
+    const char *view = strchr(p->type, ' ');
+
+    return mem_printf("%.*s%s%s", (int)strcspn(p->type, " "), p->type,
+                      view != NULL ? " view" : "", view != NULL ? view : "");
+}
+
+static void json_type(cJSON *o, const struct parts *p)
+{
+    const char *view = strchr(p->type, ' ');
+    char *type = mem_strndup(p->type, strcspn(p->type, " "));
+
+    (void)cJSON_AddStringToObject(o, "type", type);
+    if (view != NULL)
+        (void)cJSON_AddStringToObject(o, "view", view + 1);
+    free(type);
+}
+
 static int by_key(const void *pa, const void *pb)
 {
     const struct state_value *const *a = pa, *const *b = pb;
@@ -100,13 +120,15 @@ static void print_table(struct state *s, const char *want)
 
     for (size_t i = 0; i < n; i++) {
         struct parts p = split(v[i]->key);
+        char *type = type_text(&p);
         const char *cells[] = {
-            p.name,         p.type,
+            p.name,         type,
             p.data,         health_of(v[i]),
             shown_of(v[i]), v[i]->note != NULL ? v[i]->note : ""};
 
         if (is_asked(want, &p))
             table_row(t, cells);
+        free(type);
         free(p.buf);
     }
     free(v);
@@ -123,11 +145,13 @@ static void print_reasons(struct state *s, const char *want)
         struct parts p = split(row->key);
 
         const char *why = reason_of(row);
+        char *type = type_text(&p);
 
         /* Tier 1 is how it should be, unless it is held. */
         if ((row->memory.tier != 1 || strncmp(why, "held", 4) == 0) &&
             why[0] != '\0' && is_asked(want, &p))
-            (void)printf("%s %s: %s\n", p.name, p.type, why);
+            (void)printf("%s %s: %s\n", p.name, type, why);
+        free(type);
         free(p.buf);
     }
 }
@@ -171,7 +195,7 @@ static void json_values(struct state *s, const char *want, cJSON *list)
 
             (void)cJSON_AddStringToObject(o, "zone", p.zone);
             (void)cJSON_AddStringToObject(o, "name", p.name);
-            (void)cJSON_AddStringToObject(o, "type", p.type);
+            json_type(o, &p);
             (void)cJSON_AddStringToObject(o, "data", p.data);
             (void)cJSON_AddNumberToObject(o, "tier",
                                           set != NULL ? set->memory.tier : 0);

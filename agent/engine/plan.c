@@ -292,10 +292,10 @@ static size_t count_changes(const struct plan_set *set)
 
 static void hold_blind(const struct plan_zone *zone, struct plan_set *set)
 {
-    if (!set->observed)
-        set->hold = PLAN_UNSEEN;
-    else if (set->unmapped)
+    if (set->unmapped)
         set->hold = PLAN_VIEW;
+    else if (!set->observed)
+        set->hold = PLAN_UNSEEN;
     else if (set->foreign && count_changes(set) > 0)
         set->hold = PLAN_FOREIGN;
     else if (set->frozen)

@@ -74,6 +74,8 @@ struct plan_set {
     bool damping;
     const char *view; /* NULL: none */
     bool unmapped;    /* its view means nothing to the agent */
+    size_t audience;  /* 0: everybody's; else 1 + the place of its view in the
+                         zone's section */
     bool foreign;     /* CNAME: a value that is not in the spec is published */
     bool frozen;      /* the operator wants no writes */
     bool observed;    /* the provider's records were read */

@@ -50,7 +50,8 @@ static bool is_open(const struct round *r, const struct state_problem *p)
         return p->key[0] != '|' && is_listing_gone(r);
     if (z->failed)
         return true;
-    if (z->world->plan.nsets == 0 || (z->observed && !z->world->plan.blind))
+    if (z->world->plan.nsets == 0 ||
+        (round_observed_all(z) && !z->world->plan.blind))
         return false;
     for (size_t i = 0; i < sizeof late / sizeof late[0]; i++)
         if (strncmp(key, late[i], strlen(late[i])) == 0)

@@ -30,11 +30,14 @@ struct round_event {
     enum round_kind kind;
     const char *zone; /* canonical; "" where it does not apply */
     const char *name; /* canonical; "" */
-    const char *type; /* "A"; "" */
+    const char *type; /* "A", "A view eu"; "" */
     const char *data; /* the value; "" */
     bool publish;     /* WOULD: on, else off */
     const char *text; /* the reason or the whole message; one line */
 };
+/* Of a type as above: the view, NULL: none; and how long what stands before
+ * it is. History keeps it the same way. */
+const char *round_type_view(const char *type, size_t *len);
 typedef void round_sink(void *arg, const struct round_event *ev);
 
 /* A spec that the caller brings. Its author looks at the outcome: its checks

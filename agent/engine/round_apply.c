@@ -38,7 +38,7 @@ void round_would(struct round_zone *z)
             r->result.changes += change;
             if (change && (r->o->plan_only || !row->would))
                 round_tell(r, ROUND_WOULD, z->name, ps->name,
-                           spec_type_name(ps->type), v->data, v->publish,
+                           z->world->sets[s].label, v->data, v->publish,
                            reason_of(z, s, k));
             row->would = change;
         }
@@ -50,12 +50,13 @@ void round_would(struct round_zone *z)
 static void collect(struct round_zone *z, size_t s, bool publish)
 {
     const struct plan_set *ps = &z->world->plan.sets[s];
+    struct round_audience *a = round_audience_of(z, s);
 
     for (size_t k = 0; k < ps->nvalues; k++) {
         const struct plan_value *v = &ps->values[k];
-        struct change *c = &z->changes[z->nchanges];
+        struct change *c = &a->changes[a->nchanges];
 
-        if (!plan_is_change(v) || v->publish != publish)
+        if (!a->observed || !plan_is_change(v) || v->publish != publish)
             continue;
         c->op = publish ? CHANGE_PUBLISH : CHANGE_WITHDRAW;
         c->set = s;
@@ -64,8 +65,10 @@ static void collect(struct round_zone *z, size_t s, bool publish)
         c->data = v->data;
         c->ttl_s = v->ttl_s;
         c->confirm = v->confirm;
-        z->refs[z->nchanges].set = s;
-        z->refs[z->nchanges].value = k;
+        a->refs[a->nchanges].set = s;
+        a->refs[a->nchanges].value = k;
+        v->memory->uncertain = true;
+        a->nchanges++;
         z->nchanges++;
     }
 }
@@ -107,7 +110,7 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
     z->world->sets[s].values[k].row->would = false;
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
-               z->name, ps->name, spec_type_name(ps->type), v->data, v->publish,
+               z->name, ps->name, z->world->sets[s].label, v->data, v->publish,
                reason);
 }
 
@@ -120,16 +123,18 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
     const char *why = res->err.code != ERR_NONE ? res->err.msg
                       : whole->code != ERR_NONE ? whole->msg
                                                 : "given up with its set";
-    char key[NAME_SIZE + 96];
+    const char *view = ps->view != NULL ? ps->view : "";
+    char key[NAME_SIZE + 192];
 
-    (void)snprintf(key, sizeof key, "write %s %.60s", ps->name, v->data);
+    (void)snprintf(key, sizeof key, "write %s %.60s%s%s", ps->name, v->data,
+                   ps->view != NULL ? " view " : "", view);
     v->memory->uncertain = res->state == CHANGE_UNKNOWN || v->confirm;
     /* It may have happened: the brake counts it rather twice than never. */
     if (res->state == CHANGE_UNKNOWN && plan_is_check_withdrawal(v))
         remember_withdrawal(z);
-    round_problem(z->round, z->name, key, "%s (%s) could not be %s: %s%s",
-                  ps->name, v->data, v->publish ? "published" : "withdrawn",
-                  why,
+    round_problem(z->round, z->name, key, "%s (%s%s%s) could not be %s: %s%s",
+                  ps->name, v->data, ps->view != NULL ? ", view " : "", view,
+                  v->publish ? "published" : "withdrawn", why,
                   res->state == CHANGE_UNKNOWN
                       ? "; whether it happened is read back at the next look"
                       : "");
@@ -137,27 +142,33 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
 
 static void on_applied(void *arg, const struct provider_apply *a)
 {
-    struct round_zone *z = arg;
+    const struct round_audience *to = arg;
+    struct round_zone *z = to->zone;
     struct round *r = z->round;
+    char key[80];
 
+    (void)snprintf(key, sizeof key, "apply%s%s",
+                   to->view != NULL ? " view " : "",
+                   to->view != NULL ? to->view->name : "");
     if (a->err.code != ERR_NONE)
-        round_problem(r, z->name, "apply", "%s provider %s: %s", z->name,
-                      z->cfg->provider->name, a->err.msg);
-    for (size_t i = 0; i < z->nchanges; i++) {
+        round_problem(r, z->name, key, "%s provider %s: %s", z->name,
+                      to->cfg->name, a->err.msg);
+    for (size_t i = 0; i < to->nchanges; i++) {
         struct change_result none = {CHANGE_UNKNOWN, a->err};
         const struct change_result *res = i < a->n ? &a->results[i] : &none;
 
         if (res->state == CHANGE_DONE)
-            on_done(z, z->refs[i].set, z->refs[i].value, &a->err);
+            on_done(z, to->refs[i].set, to->refs[i].value, &a->err);
         else
-            on_not_done(z, z->refs[i].set, z->refs[i].value, res, &a->err);
+            on_not_done(z, to->refs[i].set, to->refs[i].value, res, &a->err);
     }
-    if (a->has_serial) {
+    if (a->has_serial && to->view == NULL) {
         z->row->has_serial = true;
         z->row->serial = a->serial;
-        round_detail(r, z->name, "%s provider %s: serial is now %u", z->name,
-                     z->cfg->provider->name, a->serial);
     }
+    if (a->has_serial)
+        round_detail(r, z->name, "%s provider %s: serial is now %u", z->name,
+                     to->cfg->name, a->serial);
     round_end(r);
 }
 
@@ -170,16 +181,17 @@ void round_prepare(struct round_zone *z)
         most += z->world->plan.sets[s].nchanges;
     if (most == 0)
         return;
-    z->changes = arena_array(r->arena, most, sizeof *z->changes);
-    z->refs = arena_array(r->arena, most, sizeof *z->refs);
+    for (size_t i = 0; i < z->naudiences; i++) {
+        struct round_audience *a = &z->audiences[i];
+
+        a->nchanges = 0;
+        a->changes = arena_array(r->arena, most, sizeof *a->changes);
+        a->refs = arena_array(r->arena, most, sizeof *a->refs);
+    }
     for (size_t s = 0; s < z->world->plan.nsets; s++) {
         collect(z, s, true);
         collect(z, s, false);
     }
-    for (size_t i = 0; i < z->nchanges; i++)
-        z->world->plan.sets[z->refs[i].set]
-            .values[z->refs[i].value]
-            .memory->uncertain = true;
 }
 
 /* A run that is ended between the write and its save must not take its own
@@ -195,16 +207,23 @@ static void save_intent(struct round *r)
         round_problem(r, "", "state", "%s", e.msg);
 }
 
-void round_send(struct round_zone *z)
+static void send_to(struct round_audience *a)
 {
-    struct change_set set = {.zone = z->name,
-                             .v = z->changes,
-                             .n = z->nchanges,
-                             .create = z->cfg->create,
+    struct change_set set = {.zone = a->zone->name,
+                             .v = a->changes,
+                             .n = a->nchanges,
+                             .create = a->zone->cfg->create,
                              .comment = "dnsfailover: health checks"};
 
-    round_begin(z->round);
-    z->provider->ops->apply(z->provider, &set, on_applied, z);
+    round_begin(a->zone->round);
+    a->provider->ops->apply(a->provider, &set, on_applied, a);
+}
+
+void round_send(struct round_zone *z)
+{
+    for (size_t i = 0; i < z->naudiences; i++)
+        if (z->audiences[i].nchanges > 0)
+            send_to(&z->audiences[i]);
 }
 
 void round_apply(struct round *r)

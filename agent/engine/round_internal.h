@@ -36,11 +36,27 @@ struct round_owner {
     struct round_owner *next_wanted;
 };
 
+/* Where sets of a zone are kept: those of one view, or everybody else's. */
+struct round_audience {
+    struct round_zone *zone;
+    const struct config_view *view; /* NULL: everybody else */
+    const struct config_provider *cfg;
+    struct provider *provider; /* NULL: could not be opened */
+    bool observed;             /* its records were read */
+    struct change *changes;
+    struct change_ref {
+        size_t set, value;
+    } * refs; /* where each change comes from */
+    size_t nchanges;
+};
+
 struct round_zone {
     struct round *round;
     const struct config_zone *cfg;
-    const char *name; /* canonical */
-    struct provider *provider;
+    const char *name;          /* canonical */
+    struct provider *provider; /* of everybody's audience, which is the first */
+    struct round_audience *audiences; /* as plan_set.audience counts them */
+    size_t naudiences;
     const char *const *commands; /* that its specs may name; NULL: not yet
                                     looked up */
     size_t ncommands;
@@ -60,18 +76,14 @@ struct round_zone {
     size_t nspecs;
     struct world *world; /* an empty one where the zone has failed */
     struct state_zone *row;
-    bool observed;
+    bool observed;     /* some audience was */
     struct live *live; /* the service: what is seen and written is counted
                           there; NULL in a round */
-    /* apply */
-    struct change *changes;
-    struct change_ref {
-        size_t set, value;
-    } * refs; /* where each change comes from */
-    size_t nchanges;
+    size_t nchanges;   /* apply: of all audiences */
 };
 
 struct round_provider {
+    struct round *round;
     const struct config_provider *cfg;
     struct provider *instance; /* NULL: could not be opened */
 };
@@ -133,12 +145,39 @@ void round_tell(struct round *r, enum round_kind kind, const char *zone,
 /* Length of a name without its final dot, as "_failover.%.*s" is written. */
 int round_plain_len(const char *name);
 
+/* --- round_audience.c ----------------------------------------------------- */
+
+/* Makes z->audiences of the section's provider and views. */
+void round_add_audiences(struct round_zone *z);
+struct round_audience *round_audience_of(const struct round_zone *z, size_t set)
+    __attribute__((returns_nonnull));
+/* The zone's section has no place for the set's view. */
+void round_tell_view(struct round_zone *z, size_t set);
+/* The records of all were read. */
+bool round_observed_all(const struct round_zone *z);
+/* The servers that show it to the agent; n 0: nobody can be asked. */
+const struct addr *round_audience_servers(const struct round_audience *a,
+                                          size_t *n);
+/* Asks one of them, under the view's key where it has one. */
+void round_audience_ask(const struct round_audience *a,
+                        struct resolver *resolver, const struct addr *server,
+                        const char *name, uint16_t type, resolver_cb *cb,
+                        void *arg);
+/* The key of a problem about a set: "WHAT NAME TYPE", with the view behind
+ * the type where it has one. */
+#define ROUND_KEY_SIZE (NAME_SIZE + 192)
+void round_set_key(char out[ROUND_KEY_SIZE], const char *what,
+                   const struct plan_set *ps);
+/* The type in it, "A" or "A@eu". */
+#define ROUND_TYPE_SIZE 80
+void round_key_type(char out[ROUND_TYPE_SIZE], const struct plan_set *ps);
 /* --- the stages ---------------------------------------------------------- */
 
 void round_open_providers(struct round *r);  /* round_zones.c */
 void round_find_zones(struct round *r);      /* round_zones.c */
 void round_close_providers(struct round *r); /* round_zones.c */
-/* The newest serial that the zone's servers serve; a provider_env hook. */
+/* The newest serial that the servers of the provider's audience serve; a
+ * provider_env hook. arg: struct round_provider */
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                          void *cb_arg); /* round_zones.c */
 /* Questions that are out go, their callbacks never come; after the resolver. */

@@ -52,56 +52,92 @@ static void take_set(struct round_zone *z, size_t s,
     }
 }
 
-static bool expects_something(const struct round_zone *z)
+static bool is_in(const struct round_audience *a, size_t set)
 {
+    return round_audience_of(a->zone, set) == a &&
+           !a->zone->world->plan.sets[set].unmapped;
+}
+
+static bool expects_something(const struct round_audience *a)
+{
+    const struct round_zone *z = a->zone;
+
     for (size_t s = 0; s < z->world->plan.nsets; s++)
         for (size_t k = 0; k < z->world->plan.sets[s].nvalues; k++)
-            if (z->world->plan.sets[s].values[k].memory->expected)
+            if (is_in(a, s) &&
+                z->world->plan.sets[s].values[k].memory->expected)
                 return true;
     return false;
 }
 
+/* "", or " of view eu" behind what is told of a provider. */
+static void of_view(const struct round_audience *a, char out[ROUND_TYPE_SIZE])
+{
+    (void)snprintf(out, ROUND_TYPE_SIZE, "%s%s",
+                   a->view != NULL ? " of view " : "",
+                   a->view != NULL ? a->view->name : "");
+}
+
 static void on_records(void *arg, const struct provider_records *records)
 {
-    struct round_zone *z = arg;
+    struct round_audience *a = arg;
+    struct round_zone *z = a->zone;
     struct round *r = z->round;
+    char view[ROUND_TYPE_SIZE], key[ROUND_TYPE_SIZE + 16];
 
+    of_view(a, view);
+    (void)snprintf(key, sizeof key, "records%s", view);
     if (records->err.code != ERR_NONE) {
-        round_problem(r, z->name, "records", "%s records at provider %s: %s",
-                      z->name, z->cfg->provider->name, records->err.msg);
-    } else if (records->sets->n == 0 && expects_something(z)) {
-        round_problem(r, z->name, "records",
-                      "%s the list of records at provider %s came back empty; "
-                      "that proves nothing, all sets are held",
-                      z->name, z->cfg->provider->name);
+        round_problem(r, z->name, key, "%s records%s at provider %s: %s",
+                      z->name, view, a->cfg->name, records->err.msg);
+    } else if (records->sets->n == 0 && expects_something(a)) {
+        round_problem(r, z->name, key,
+                      "%s the list of records%s at provider %s came back "
+                      "empty; that proves nothing, all %ssets are held",
+                      z->name, view, a->cfg->name,
+                      a->view != NULL ? "its " : "");
     } else {
-        z->observed = true;
+        a->observed = z->observed = true;
         for (size_t s = 0; s < z->world->plan.nsets; s++)
-            take_set(z, s, records->sets);
+            if (is_in(a, s))
+                take_set(z, s, records->sets);
     }
     round_end(r);
 }
 
-void round_observe(struct round_zone *z)
+static void observe(struct round_audience *a)
 {
+    struct round_zone *z = a->zone;
     struct round *r = z->round;
-    const char **names =
-        arena_array(r->arena, z->world->plan.nsets, sizeof *names);
+    const struct plan_zone *plan = &z->world->plan;
+    const char **names = arena_array(r->arena, plan->nsets, sizeof *names);
     size_t n = 0;
 
-    for (size_t s = 0; s < z->world->plan.nsets; s++)
-        if (n == 0 || !name_equal(names[n - 1], z->world->plan.sets[s].name))
-            names[n++] = z->world->plan.sets[s].name;
-    if (n == 0)
+    a->observed = false;
+    for (size_t s = 0; s < plan->nsets; s++)
+        if (is_in(a, s) &&
+            (n == 0 || !name_equal(names[n - 1], plan->sets[s].name)))
+            names[n++] = plan->sets[s].name;
+    if (n == 0 || a->provider == NULL) {
+        a->observed = n == 0;
+        z->observed = z->observed || (n == 0 && plan->nsets > 0);
         return;
+    }
     round_begin(r);
-    z->provider->ops->list_records(z->provider, z->name, names, n, on_records,
-                                   z);
+    a->provider->ops->list_records(a->provider, z->name, names, n, on_records,
+                                   a);
+}
+
+void round_observe(struct round_zone *z)
+{
+    for (size_t i = 0; i < z->naudiences; i++)
+        observe(&z->audiences[i]);
 }
 
 /* --- telling ------------------------------------------------------------- */
 
-static void detail_set(struct round_zone *z, const struct plan_set *ps)
+static void detail_set(struct round_zone *z, const struct plan_set *ps,
+                       const char *label)
 {
     struct buf found, wanted;
 
@@ -118,7 +154,7 @@ static void detail_set(struct round_zone *z, const struct plan_set *ps)
             buf_printf(&wanted, " %s", v->data);
     }
     round_detail(z->round, z->name, "%s %s found:%s; wanted:%s; %s", ps->name,
-                 spec_type_name(ps->type), found.len > 0 ? found.data : " none",
+                 label, found.len > 0 ? found.data : " none",
                  wanted.len > 0 ? wanted.data : " none", plan_reason(ps));
     buf_fini(&found);
     buf_fini(&wanted);
@@ -127,43 +163,45 @@ static void detail_set(struct round_zone *z, const struct plan_set *ps)
 static void problem_of_value(struct round_zone *z, const struct plan_set *ps,
                              const struct plan_value *v)
 {
-    const char *type = spec_type_name(ps->type);
-    char key[NAME_SIZE + 96];
+    char what[ROUND_KEY_SIZE], key[ROUND_KEY_SIZE + 64];
+    const char *in = ps->view != NULL ? ", view " : "";
+    const char *view = ps->view != NULL ? ps->view : "";
 
-    (void)snprintf(key, sizeof key, "hands %s %s %.60s", ps->name, type,
-                   v->data);
+    round_set_key(what, "hands", ps);
+    (void)snprintf(key, sizeof key, "%s %.60s", what, v->data);
     if (v->memory->held_off)
         round_warn(z->round, z->name, key,
-                   "%s (%s) is healthy, but was switched off by somebody "
+                   "%s (%s%s%s) is healthy, but was switched off by somebody "
                    "else: it stays off until it goes down and up again",
-                   ps->name, v->data);
+                   ps->name, v->data, in, view);
     else if (v->reclaim_held)
         round_warn(z->round, z->name, key,
-                   "%s (%s) is switched on by somebody else again and "
+                   "%s (%s%s%s) is switched on by somebody else again and "
                    "again: left on now",
-                   ps->name, v->data);
+                   ps->name, v->data, in, view);
 }
 
 void round_report_set(struct round_zone *z, size_t set)
 {
     const struct plan_set *ps = &z->world->plan.sets[set];
-    const char *type = spec_type_name(ps->type);
-    char key[NAME_SIZE + 16];
+    const char *type = z->world->sets[set].label;
+    char key[ROUND_KEY_SIZE];
 
-    detail_set(z, ps);
+    detail_set(z, ps, type);
     if (z->round->o->ngiven > 0 && ps->decision.tier >= 5)
         round_note(z->round, z->name, "all dead: %s %s: %s", ps->name, type,
                    plan_reason(ps));
     for (size_t k = 0; k < ps->nvalues; k++)
         problem_of_value(z, ps, &ps->values[k]);
-    if (ps->hold == PLAN_VIEW || ps->hold == PLAN_FOREIGN ||
-        ps->hold == PLAN_BRAKE || ps->hold == PLAN_LEARNING ||
-        ps->hold == PLAN_ALONE) {
-        (void)snprintf(key, sizeof key, "hold %s %s", ps->name, type);
+    if (ps->hold == PLAN_VIEW) {
+        round_tell_view(z, set);
+    } else if (ps->hold == PLAN_FOREIGN || ps->hold == PLAN_BRAKE ||
+               ps->hold == PLAN_LEARNING || ps->hold == PLAN_ALONE) {
+        round_set_key(key, "hold", ps);
         round_problem(z->round, z->name, key, "%s %s %s", ps->name, type,
                       plan_reason(ps));
     }
-    if (!z->observed)
+    if (!round_audience_of(z, set)->observed)
         return;
     state_text(&z->world->sets[set].row->reason, plan_reason(ps));
     for (size_t k = 0; k < ps->nvalues; k++)

@@ -58,7 +58,7 @@ void round_tell_value(struct round_zone *z, size_t set, size_t value)
     const struct plan_set *ps = &z->world->plan.sets[set];
     const struct plan_value *pv = &ps->values[value];
     struct world_value *wv = &z->world->sets[set].values[value];
-    const char *type = spec_type_name(ps->type);
+    const char *type = z->world->sets[set].label;
     const char *why = world_note(z->world, &z->world->sets[set], value);
     bool first = !pv->memory->seen;
 

@@ -56,6 +56,15 @@ static void remember(struct round *r, const struct round_event *ev)
     state_event_add(r->state, &row);
 }
 
+const char *round_type_view(const char *type, size_t *len)
+{
+    static const char mark[] = " view ";
+    const char *at = strstr(type, mark);
+
+    *len = at != NULL ? (size_t)(at - type) : strlen(type);
+    return at != NULL ? at + sizeof mark - 1 : NULL;
+}
+
 void round_tell(struct round *r, enum round_kind kind, const char *zone,
                 const char *name, const char *type, const char *data,
                 bool publish, const char *text)

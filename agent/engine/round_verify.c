@@ -17,7 +17,8 @@
 /* One set at one server. */
 struct look {
     struct round_zone *zone;
-    size_t set, server;
+    size_t set;
+    const struct addr *server;
     bool seen;
     int64_t until_ms;
     struct err err;
@@ -100,8 +101,8 @@ static void look_now(void *arg)
     struct round_zone *z = l->zone;
     const struct plan_set *ps = &z->world->plan.sets[l->set];
 
-    resolver_ask(z->round->resolver, &z->servers[l->server], ps->name,
-                 rr_number(ps->type), on_look, l);
+    round_audience_ask(round_audience_of(z, l->set), z->round->resolver,
+                       l->server, ps->name, rr_number(ps->type), on_look, l);
 }
 
 /* How long this round waits: a provider that publishes later than at once is
@@ -119,12 +120,17 @@ static struct look *start_looks(struct round_zone *z, size_t s,
                                 int64_t patience_ms)
 {
     struct round *r = z->round;
-    struct look *looks = arena_array(r->arena, z->nservers, sizeof *looks);
+    const struct round_audience *a = round_audience_of(z, s);
+    size_t n;
+    const struct addr *servers = round_audience_servers(a, &n);
+    struct look *looks = arena_array(r->arena, n, sizeof *looks);
 
-    for (size_t i = 0; i < z->nservers; i++) {
+    if (a->provider == NULL || a->provider->ops->caps.publish_ms > AT_ONCE_MS)
+        patience_ms = 0;
+    for (size_t i = 0; i < n; i++) {
         looks[i].zone = z;
         looks[i].set = s;
-        looks[i].server = i;
+        looks[i].server = &servers[i];
         looks[i].until_ms = clock_mono_ms() + patience_ms;
         round_begin(r);
         (void)loop_timer_start(r->loop, z->nchanges > 0 ? FIRST_PAUSE_MS : 0,
@@ -152,46 +158,49 @@ static void wait_no_more(struct plan_set *ps)
         ps->values[k].memory->pending = false;
 }
 
-static void on_visible(struct round_zone *z, struct plan_set *ps)
+static void on_visible(struct round_zone *z, size_t s, size_t nservers)
 {
+    struct plan_set *ps = &z->world->plan.sets[s];
     int64_t after_ms = state_now_ms() - written_ms(ps);
-    char text[96];
+    char text[128];
 
     wait_no_more(ps);
     (void)snprintf(text, sizeof text,
                    "shown by %zu of %zu authoritative servers after "
                    "%" PRId64 ".%" PRId64 " s",
-                   z->nservers, z->nservers, after_ms / 1000,
-                   after_ms % 1000 / 100);
+                   nservers, nservers, after_ms / 1000, after_ms % 1000 / 100);
     round_tell(z->round, ROUND_VISIBLE, z->name, ps->name,
-               spec_type_name(ps->type), "", false, text);
+               z->world->sets[s].label, "", false, text);
 }
 
-static void on_invisible(struct round_zone *z, const struct plan_set *ps,
-                         const struct look *looks)
+static void on_invisible(struct round_zone *z, size_t s,
+                         const struct look *looks, size_t nservers)
 {
-    int64_t late_ms =
-        state_now_ms() - written_ms(ps) - z->provider->ops->caps.publish_ms;
-    char key[NAME_SIZE + 96], server[ADDR_TEXT_SIZE];
+    const struct plan_set *ps = &z->world->plan.sets[s];
+    const struct provider *p = round_audience_of(z, s)->provider;
+    const char *label = z->world->sets[s].label;
+    int64_t late_ms = state_now_ms() - written_ms(ps) -
+                      (p != NULL ? p->ops->caps.publish_ms : 0);
+    char what[ROUND_KEY_SIZE], server[ADDR_TEXT_SIZE];
+    char key[ROUND_KEY_SIZE + ADDR_TEXT_SIZE];
 
-    for (size_t i = 0; i < z->nservers; i++) {
+    round_set_key(what, "visible", ps);
+    for (size_t i = 0; i < nservers; i++) {
         const struct look *l = &looks[i];
 
         if (l->seen)
             continue;
-        addr_format_port(&z->servers[i], server);
+        addr_format_port(l->server, server);
         round_detail(z->round, z->name, "%s %s is not shown by %s yet",
-                     ps->name, spec_type_name(ps->type), server);
+                     ps->name, label, server);
         if (late_ms < FROZEN_MS)
             continue;
-        (void)snprintf(key, sizeof key, "visible %s %s %s", ps->name,
-                       spec_type_name(ps->type), server);
+        (void)snprintf(key, sizeof key, "%s %s", what, server);
         round_problem(z->round, z->name, key,
                       "%s %s was written more than %d minutes ago and %s "
                       "still does not show it%s%s: the zone may be frozen "
                       "there (does it load?)",
-                      ps->name, spec_type_name(ps->type),
-                      (int)(FROZEN_MS / 60000), server,
+                      ps->name, label, (int)(FROZEN_MS / 60000), server,
                       l->err.code != ERR_NONE ? ": " : "",
                       l->err.code != ERR_NONE ? l->err.msg : "");
     }
@@ -199,17 +208,18 @@ static void on_invisible(struct round_zone *z, const struct plan_set *ps,
 
 static void conclude(struct round_zone *z, size_t s, const struct look *looks)
 {
-    struct plan_set *ps = &z->world->plan.sets[s];
-    bool all = z->nservers > 0;
+    bool all = true;
+    size_t n;
 
-    for (size_t i = 0; i < z->nservers; i++)
+    (void)round_audience_servers(round_audience_of(z, s), &n);
+    for (size_t i = 0; i < n; i++)
         all = all && looks[i].seen;
-    if (z->nservers == 0)
-        wait_no_more(ps); /* nobody can be asked */
+    if (n == 0)
+        wait_no_more(&z->world->plan.sets[s]); /* nobody can be asked */
     else if (all)
-        on_visible(z, ps);
+        on_visible(z, s, n);
     else
-        on_invisible(z, ps, looks);
+        on_invisible(z, s, looks, n);
 }
 
 struct round_looks {

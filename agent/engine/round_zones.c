@@ -24,8 +24,8 @@ static struct round_provider *provider_of(struct round *r,
 static void on_stop(void *arg, const char *provider, uint32_t print, int64_t ms,
                     const struct err *e)
 {
-    struct round *r = arg;
-    struct state_stop *row = state_stop_get(r->state, provider);
+    const struct round_provider *p = arg;
+    struct state_stop *row = state_stop_get(p->round->state, provider);
 
     row->until_ms = state_now_ms() + ms;
     row->print = print;
@@ -35,10 +35,10 @@ static void on_stop(void *arg, const char *provider, uint32_t print, int64_t ms,
 static bool is_stopped(void *arg, const char *provider, uint32_t print,
                        struct err *e)
 {
-    struct round *r = arg;
+    const struct round_provider *p = arg;
     struct state_stop *row = NULL;
 
-    HASH_FIND_STR(state_stops(r->state), provider, row);
+    HASH_FIND_STR(state_stops(p->round->state), provider, row);
     if (row == NULL || row->text == NULL || row->print != print ||
         row->until_ms <= state_now_ms())
         return false;
@@ -49,16 +49,16 @@ static bool is_stopped(void *arg, const char *provider, uint32_t print,
 static void on_keep(void *arg, const char *provider, const char *key,
                     const char *text)
 {
-    struct round *r = arg;
+    const struct round_provider *p = arg;
 
-    state_kept_set(r->state, provider, key, text);
+    state_kept_set(p->round->state, provider, key, text);
 }
 
 static const char *find_kept(void *arg, const char *provider, const char *key)
 {
-    struct round *r = arg;
+    const struct round_provider *p = arg;
 
-    return state_kept_find(r->state, provider, key);
+    return state_kept_find(p->round->state, provider, key);
 }
 
 void round_open_providers(struct round *r)
@@ -69,8 +69,7 @@ void round_open_providers(struct round *r)
                                .stop = on_stop,
                                .stopped = is_stopped,
                                .keep = on_keep,
-                               .kept = find_kept,
-                               .arg = r};
+                               .kept = find_kept};
 
     r->providers =
         arena_array(r->arena, r->cfg->nproviders, sizeof *r->providers);
@@ -79,6 +78,8 @@ void round_open_providers(struct round *r)
         const struct provider_ops *ops = provider_find(cfg->type);
         struct err e = {ERR_NONE, ""};
 
+        env.arg = &r->providers[i];
+        r->providers[i].round = r;
         r->providers[i].cfg = cfg;
         if (ops == NULL)
             (void)err_set(&e, ERR_BUG, "no such type: %s", cfg->type);
@@ -136,7 +137,8 @@ round_add_zone(struct round *r, const struct config_zone *cfg, const char *name)
     z->round = r;
     z->cfg = cfg;
     z->name = arena_strdup(r->arena, name);
-    z->provider = provider_of(r, cfg)->instance;
+    round_add_audiences(z);
+    z->provider = z->audiences[0].provider;
     z->row = state_zone_get(r->state, z->name);
     if (z->provider == NULL)
         z->failed = true;
@@ -370,26 +372,39 @@ static void on_serial(void *arg, const struct resolver_answer *answer)
     }
 }
 
+static const struct round_audience *
+audience_at(const struct round *r, const char *zone, const struct provider *p)
+{
+    for (size_t i = 0; i < r->nzones; i++)
+        for (size_t k = 0; k < r->zones[i]->naudiences; k++)
+            if (name_equal(r->zones[i]->name, zone) &&
+                r->zones[i]->audiences[k].provider == p)
+                return &r->zones[i]->audiences[k];
+    return NULL;
+}
+
 void round_served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                          void *cb_arg)
 {
-    struct round *r = arg;
+    const struct round_provider *p = arg;
+    struct round *r = p->round;
     struct serial_job *job = mem_alloc(sizeof *job);
-    struct round_zone *z = NULL;
+    const struct round_audience *a = audience_at(r, zone, p->instance);
+    const struct addr *servers = NULL;
+    size_t n = 0;
 
-    for (size_t i = 0; i < r->nzones; i++)
-        if (name_equal(r->zones[i]->name, zone))
-            z = r->zones[i];
+    if (a != NULL)
+        servers = round_audience_servers(a, &n);
     job->r = r;
     DL_APPEND(r->serials, job);
     job->cb = cb;
     job->cb_arg = cb_arg;
-    if (z == NULL || z->nservers == 0) {
+    if (n == 0) {
         job->timer = loop_timer_start(r->loop, 0, serial_tell, job);
         return;
     }
-    job->waiting = z->nservers;
-    for (size_t i = 0; i < z->nservers; i++)
-        resolver_ask(r->resolver, &z->servers[i], z->name, MESSAGE_SOA,
-                     on_serial, job);
+    job->waiting = n;
+    for (size_t i = 0; i < n; i++)
+        round_audience_ask(a, r->resolver, &servers[i], a->zone->name,
+                           MESSAGE_SOA, on_serial, job);
 }

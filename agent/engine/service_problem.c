@@ -15,7 +15,9 @@ static const struct {
     {"hands ", SERVICE_PROBLEM_SETS},
     {"write ", SERVICE_PROBLEM_WRITE},
     {"apply", SERVICE_PROBLEM_WRITE},
+    {"apply view ", SERVICE_PROBLEM_WRITE},
     {"records", SERVICE_PROBLEM_OBSERVE},
+    {"records of view ", SERVICE_PROBLEM_OBSERVE},
     {"visible ", SERVICE_PROBLEM_LOOK},
     {"axfr", SERVICE_PROBLEM_READ},
     {"list", SERVICE_PROBLEM_READ},
@@ -72,8 +74,9 @@ static bool was_looked_at(const struct state_problem *p,
     for (size_t i = 0; i < n; i++) {
         const struct plan_set *ps = &rz->world->plan.sets[sets[i]];
         size_t len = strlen(ps->name);
-        const char *type = spec_type_name(ps->type);
+        char type[ROUND_TYPE_SIZE];
 
+        round_key_type(type, ps);
         if (strncmp(key, ps->name, len) == 0 && key[len] == ' ' &&
             strncmp(key + len + 1, type, strlen(type)) == 0 &&
             (key[len + 1 + strlen(type)] == '\0' ||

@@ -183,11 +183,12 @@ static void end_observe(struct service_zone *z, int64_t now_ms)
     if (rz->live == NULL)
         make_live(z);
     z->step_now = true;
-    if (!rz->observed) {
+    if (!round_observed_all(rz)) {
         retry_later(z, now_ms);
         z->observe_at_ms = z->retry_at_ms;
-        return;
     }
+    if (!rz->observed)
+        return;
     if (write && step(z, now_ms) && z->svc->stop == 0)
         start_apply(z);
     if (z->work == SERVICE_IDLE)
@@ -202,7 +203,8 @@ static void end_apply(struct service_zone *z, int64_t now_ms)
     rz->nchanges = 0;
     service_round_clear(&z->work_round);
     service_problem_end(z, SERVICE_PROBLEM_WRITE);
-    if (service_problem_stands(z, SERVICE_PROBLEM_WRITE))
+    if (service_problem_stands(z, SERVICE_PROBLEM_WRITE) ||
+        !round_observed_all(rz))
         retry_later(z, now_ms);
     else
         z->backoff_ms = z->retry_at_ms = 0;

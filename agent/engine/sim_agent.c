@@ -246,7 +246,7 @@ int sim_agent_start(struct sim *s, struct err *e)
     s->checks = checks_new(s->state);
     s->arena = arena_new();
     s->w = world_new(s->arena, s->o->zone, s->o->specs, s->o->nspecs, s->state,
-                     s->checks, NULL, s->o->agent_dc, s->now_ms, &ev);
+                     s->checks, NULL, NULL, s->o->agent_dc, s->now_ms, &ev);
     if (apex != NULL && apex->max_change_pct >= 0)
         s->w->plan.max_change_pct = apex->max_change_pct;
     if (apex != NULL && apex->debounce_ms >= 0)

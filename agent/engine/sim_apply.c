@@ -28,9 +28,10 @@ static void readmit_dc(struct sim *s, const char *dc)
                 continue;
             judge_readmit(&ws->memory, k);
             for (size_t r = 0; r < ws->nrecords; r++)
-                if (ws->values[r] != NULL &&
-                    ws->values[r]->record->dc == (long)k)
-                    plan_readmit(ws->values[r]->plan->memory);
+                for (const struct world_value *v = ws->values[r]; v != NULL;
+                     v = v->next)
+                    if (v->record->dc == (long)k)
+                        plan_readmit(v->plan->memory);
         }
     }
 }

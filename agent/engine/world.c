@@ -113,13 +113,16 @@ static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)
     struct leaf_env le = {w, ws};
     struct judge_env env = {leaf, maintenance, &le, w->agent_dc, now_ms};
 
-    for (size_t i = 0; i < ws->nrecords; i++)
-        w->published[i] =
-            ws->values[i] != NULL && ws->values[i]->plan->published;
+    for (size_t i = 0; i < ws->nrecords; i++) {
+        w->published[i] = false;
+        for (const struct world_value *v = ws->values[i]; v != NULL;
+             v = v->next)
+            w->published[i] = w->published[i] || v->plan->published;
+    }
     judge_spec(ws->spec, &env, &ws->memory, w->published, ws->dcs, w->records);
     for (size_t i = 0; i < ws->nrecords; i++)
-        if (ws->values[i] != NULL)
-            hand_over(&w->records[i], ws->values[i]->plan);
+        for (struct world_value *v = ws->values[i]; v != NULL; v = v->next)
+            hand_over(&w->records[i], v->plan);
     ws->dirty = false;
     for (size_t i = 0; i < ws->nsets; i++) {
         struct world_set *set = &w->sets[ws->sets[i]];

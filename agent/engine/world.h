@@ -10,6 +10,7 @@
 #include "agent/engine/judge.h"
 #include "agent/engine/plan.h"
 #include "agent/engine/state.h"
+#include "agent/engine/world_views.h"
 #include "agent/probes/probe.h"
 #include "specs/spec.h"
 
@@ -19,12 +20,14 @@
  * what depends on it. No I/O, no clock: `once`, `simulate` and the service
  * use the same. */
 
-/* A value of a set, beside its plan_value. */
+/* A value of a set, beside its plan_value. A record without view may stand in
+ * several sets. */
 struct world_value {
     const struct spec_record *record; /* NULL: dropped from the spec */
     long place;                       /* in its spec's judge order; -1 */
     struct plan_value *plan;
     struct state_value *row;
+    struct world_value *next; /* of the same record, in another view */
 };
 
 /* A check that a spec needs and the limits allow. */
@@ -40,6 +43,7 @@ struct world_set {
     size_t spec;                /* index into world.specs */
     struct world_value *values; /* as plan.values */
     const char *type_text;      /* "A", "A eu" in a view: the state's key */
+    const char *label;          /* "A", "A view eu": for people */
     struct state_set *row;
     struct plan_set *plan;
     bool judged; /* is in world.judged */
@@ -51,8 +55,8 @@ struct world_spec {
     struct judge_memory memory;
     struct state_judge *row;     /* where memory is saved */
     struct judge_dc *dcs;        /* last judgement, as spec.dcs */
-    struct world_value **values; /* in judge order; NULL: claimed by another
-                                    owner */
+    struct world_value **values; /* in judge order, those of one record
+                                    chained; NULL: claimed by another owner */
     size_t nrecords;
     const struct world_leaf *leaves; /* by check, then place */
     size_t nleaves;
@@ -100,12 +104,14 @@ struct world_events {
     void *arg;
 };
 
-/* limits NULL: none (simulation). Everything lives in arena; specs, state and
+/* limits NULL: none (simulation). views NULL: all that specs name have their
+ * place (simulation). Everything lives in arena; specs, state and
  * checks are borrowed and outlive it. All specs are dirty at first. */
 struct world *world_new(struct arena *arena, const char *zone,
                         const struct spec *const *specs, size_t nspecs,
                         struct state *state, struct checks *checks,
-                        const struct probe_limits *limits, const char *agent_dc,
+                        const struct probe_limits *limits,
+                        const struct world_views *views, const char *agent_dc,
                         int64_t now_ms, const struct world_events *ev)
     __attribute__((returns_nonnull));
 /* Frees what is not in the arena. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/engine/judge_text.h"
+#include "agent/engine/world_views.h"
 #include "specs/check.h"
 
 /* From specs and state to a world. */
@@ -12,7 +13,8 @@ struct build {
     struct world *w;
     const struct probe_limits *limits;
     const struct world_events *ev;
-    bool every_view;
+    const struct world_views *views;
+    const struct spec_set **origins; /* of claims: as their spec has them */
     int64_t now_ms;
     struct link { /* a leaf, and whose it is */
         size_t spec;
@@ -155,6 +157,13 @@ static const char *type_text(struct arena *a, const struct spec_set *set)
     return arena_printf(a, "%s %s", spec_type_name(set->type), set->view);
 }
 
+static const char *label(struct arena *a, const struct spec_set *set)
+{
+    if (set->view == NULL)
+        return spec_type_name(set->type);
+    return arena_printf(a, "%s view %s", spec_type_name(set->type), set->view);
+}
+
 /* What is remembered of a set and no longer in its spec. */
 struct dropped {
     const char **data;
@@ -192,6 +201,7 @@ static void add_record(struct build *b, struct world_set *set,
 
     wv->record = rec;
     wv->place = place;
+    wv->next = ws->values[place];
     ws->values[place] = wv;
     pv->fallback = rec->fallback;
     pv->ttl_s = (int32_t)set->claim->set->ttl_s;
@@ -264,15 +274,18 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped)
     struct plan_set *ps = &w->plan.sets[i];
     struct world_set *ws = &w->sets[i];
     size_t n = set->nrecords + set->nfallback + dropped->n;
-    long place = first_place(claim->spec, set);
+    long place = first_place(claim->spec, b->origins[i]);
+    long audience = world_views_find(b->views, set->view);
 
     ws->claim = claim;
     ws->plan = ps;
     ws->values = arena_array(w->arena, n, sizeof *ws->values);
     ws->type_text = type_text(w->arena, set);
+    ws->label = label(w->arena, set);
     ws->row = state_set_get(w->state, w->zone, set->name, ws->type_text);
     ps->view = set->view;
-    ps->unmapped = set->view != NULL && !b->every_view;
+    ps->unmapped = audience < 0;
+    ps->audience = audience > 0 ? (size_t)audience : 0;
     ps->name = set->name;
     ps->type = set->type;
     ps->order = set->order;
@@ -468,15 +481,13 @@ static void resolve_claims(struct build *b, const struct spec *const *specs,
 struct world *world_new(struct arena *arena, const char *zone,
                         const struct spec *const *specs, size_t nspecs,
                         struct state *state, struct checks *checks,
-                        const struct probe_limits *limits, const char *agent_dc,
+                        const struct probe_limits *limits,
+                        const struct world_views *views, const char *agent_dc,
                         int64_t now_ms, const struct world_events *ev)
 {
     struct world *w = arena_alloc(arena, sizeof *w);
-    struct build b = {.w = w,
-                      .limits = limits,
-                      .ev = ev,
-                      .every_view = limits == NULL,
-                      .now_ms = now_ms};
+    struct build b = {
+        .w = w, .limits = limits, .ev = ev, .views = views, .now_ms = now_ms};
     struct dropped *dropped;
     size_t most = 0;
 
@@ -491,6 +502,7 @@ struct world *world_new(struct arena *arena, const char *zone,
     for (size_t i = 0; i < nspecs; i++)
         build_spec(&b, i, specs[i]);
     resolve_claims(&b, specs, nspecs);
+    world_views_spread(views, arena, &w->claims, &w->nclaims, &b.origins);
     w->plan.max_change_pct = 50;
     w->plan.nsets = w->nclaims;
     w->plan.sets = arena_array(arena, w->nclaims, sizeof *w->plan.sets);
@@ -504,6 +516,7 @@ struct world *world_new(struct arena *arena, const char *zone,
         free(dropped[i].data);
     }
     free(dropped);
+    free(b.origins);
     build_leaves(&b);
     build_dependents(&b);
     for (size_t i = 0; i < nspecs; i++)

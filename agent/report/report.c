@@ -55,11 +55,16 @@ int report_finish(struct report *r, struct err *e)
 
 char *report_event_line(const struct round_event *ev)
 {
+    size_t len;
+    const char *view = round_type_view(ev->type, &len);
+
     switch (ev->kind) {
     case ROUND_AVAILABLE:
     case ROUND_UNAVAILABLE:
-        return mem_printf("%s (%s) becomes %s: %s", ev->name, ev->data,
-                          kind_names[ev->kind], ev->text);
+        return mem_printf("%s (%s%s%s) becomes %s: %s", ev->name, ev->data,
+                          view != NULL ? ", view " : "",
+                          view != NULL ? view : "", kind_names[ev->kind],
+                          ev->text);
     case ROUND_PUBLISHED:
     case ROUND_WITHDRAWN:
         return mem_printf("%s %s %s %s: %s", ev->name, ev->type, ev->data,
@@ -90,14 +95,17 @@ static void add(cJSON *o, const char *key, const char *value)
 char *report_event_json(const struct round_event *ev)
 {
     cJSON *o = cJSON_CreateObject();
-    char time[32], *text, *copy;
+    size_t len;
+    const char *view = round_type_view(ev->type, &len);
+    char time[32], *text, *copy, *type = mem_strndup(ev->type, len);
 
     clock_format(clock_wall_ms(), time, sizeof time);
     add(o, "time", time);
     add(o, "event", kind_names[ev->kind]);
     add(o, "zone", ev->zone);
     add(o, "name", ev->name);
-    add(o, "type", ev->type);
+    add(o, "type", type);
+    add(o, "view", view != NULL ? view : "");
     add(o, "data", ev->data);
     if (ev->kind == ROUND_WOULD)
         (void)cJSON_AddBoolToObject(o, "publish", ev->publish);
@@ -106,6 +114,7 @@ char *report_event_json(const struct round_event *ev)
     cJSON_Delete(o);
     copy = mem_strdup(text != NULL ? text : "{}");
     cJSON_free(text);
+    free(type);
     return copy;
 }
 

@@ -122,7 +122,7 @@ def documented(text, start, end):
 def test_options(root, agent, tmp_path):
     """Every option that the program knows is in the manual, and no other."""
     text = read(root, MAN5)
-    later = {"listen", "view"}
+    later = {"listen", "view"}  # view: a section, under VIEWS
     for section, end in (("agent", ".Sh RESOLVER"),
                          ("resolver", ".Sh PROVIDER"), ("zone", ".Sh FILES")):
         title = "" if section != "zone" else '"example.org"'

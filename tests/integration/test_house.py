@@ -481,7 +481,8 @@ def test_setup_names_its_words(root):
 # -- the example configuration ------------------------------------------------
 
 OPTION = re.compile(
-    r'^( *)# (( *)[a-z0-9-]+ = .*|provider [a-z]+ \{|zone "[^"]+" \{|\})$', re.M
+    r'^( *)# (( *)[a-z0-9-]+ = .*|provider [a-z]+ \{|zone "[^"]+" \{|'
+    r' *view "[^"]+" \{| *\})$', re.M
 )
 
 

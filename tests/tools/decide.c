@@ -110,7 +110,7 @@ static void build(struct job *job, int64_t now_ms)
     job->checks = checks_new(job->state);
     job->world =
         world_new(job->arena, job->zone, specs, n, job->state, job->checks,
-                  NULL, text_of(job->in, "agent_dc"), now_ms, &ev);
+                  NULL, NULL, text_of(job->in, "agent_dc"), now_ms, &ev);
     job->world->plan.max_change_pct = 100;
     for (size_t s = 0; s < job->world->plan.nsets; s++)
         job->world->plan.sets[s].observed = true;

@@ -220,7 +220,7 @@ static void start(struct bench *b, size_t n)
     }
     b->checks = checks_new(b->state);
     b->w = world_new(b->arena, ZONE, (const struct spec *const *)b->specs, n,
-                     b->state, b->checks, NULL, NULL, b->now_ms, &ev);
+                     b->state, b->checks, NULL, NULL, NULL, b->now_ms, &ev);
     for (size_t i = 0; i < b->w->plan.nsets; i++)
         b->w->plan.sets[i].observed = true;
     b->live = live_new(b->w, state_zone_get(b->state, ZONE), LIVE_DEBOUNCE_MS,

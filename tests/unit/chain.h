@@ -70,7 +70,7 @@ static inline void ch_build(struct chain *ch)
     ch->checks = checks_new(ch->state);
     w = ch->world =
         world_new(ch->arena, "example.org.", &ch->spec, 1, ch->state,
-                  ch->checks, NULL, ch->agent_dc, ch->now_ms, &ev);
+                  ch->checks, NULL, NULL, ch->agent_dc, ch->now_ms, &ev);
     w->now_ms = ch->now_ms;
     assert_true(w->plan.nsets <= CH_SETS);
     for (size_t s = 0; s < w->plan.nsets; s++) {

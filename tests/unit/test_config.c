@@ -556,12 +556,37 @@ static int tear_down(void **state)
     return rmdir(scratch);
 }
 
+/* By name, each with a provider of its own. */
+static void test_views(void **state)
+{
+    const struct config_zone *z;
+    struct config *c;
+
+    (void)state;
+    into(FIXTURES "/good");
+    c = load_good("views.conf");
+    z = &c->zones[0];
+    assert_int_equal(z->nviews, 2);
+    assert_string_equal(z->views[0].name, "eu");
+    assert_string_equal(z->views[0].provider->name, "eu");
+    assert_int_equal(z->views[0].nservers, 0);
+    assert_string_equal(z->views[1].name, "us");
+    assert_string_equal(z->views[1].provider->name, "us");
+    assert_int_equal(z->views[1].nservers, 2);
+    assert_int_equal(z->views[1].servers[0].port, 53);
+    assert_int_equal(z->views[1].servers[1].port, 5353);
+    assert_true(config_zone_uses(z, &c->providers[0]));
+    assert_true(config_zone_uses(z, &c->providers[2]));
+    config_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_design),
         cmocka_unit_test(test_small),
+        cmocka_unit_test(test_views),
         cmocka_unit_test(test_more_good),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_again),

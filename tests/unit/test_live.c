@@ -137,7 +137,7 @@ static void side_init(struct side *s, const struct spec *const *specs, size_t n,
     s->checks = checks_new(s->state);
     s->arena = arena_new();
     s->w = world_new(s->arena, ZONE, specs, n, s->state, s->checks, NULL, NULL,
-                     now_ms, &ev);
+                     NULL, now_ms, &ev);
     s->w->plan.max_change_pct = 20;
     s->row = state_zone_get(s->state, ZONE);
     for (size_t i = 0; i < s->w->plan.nsets; i++)

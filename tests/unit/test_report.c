@@ -36,6 +36,10 @@ static const struct round_event events[] = {
      "its checks fail"},
     {ROUND_VISIBLE, "example.org.", "www.example.org.", "A", "", false,
      "is served by all 2 servers"},
+    {ROUND_UNAVAILABLE, "example.org.", "www.example.org.", "A view eu",
+     "192.0.2.1", false, "refused"},
+    {ROUND_PUBLISHED, "example.org.", "www.example.org.", "A view eu",
+     "192.0.2.1", true, "healthy records"},
     {ROUND_PROBLEM, "example.org.", "", "", "", false, "nothing \"works\"\\"},
     {ROUND_RESOLVED, "example.org.", "", "", "", false, "it works again"},
     {ROUND_NOTE, "", "", "", "", false, "Grüße"},
@@ -55,6 +59,8 @@ static const char *const lines[NEVENTS] = {
     "www.example.org. A 192.0.2.1 would be published: healthy records",
     "www.example.org. A 192.0.2.1 would be withdrawn: its checks fail",
     "www.example.org. A is served by all 2 servers",
+    "www.example.org. (192.0.2.1, view eu) becomes unavailable: refused",
+    "www.example.org. A view eu 192.0.2.1 published: healthy records",
     "nothing \"works\"\\",
     "resolved: it works again",
     "Grüße",
@@ -100,7 +106,9 @@ static void expect_json(const char *text, const struct round_event *ev)
     expect_member(o, "event", kinds[ev->kind]);
     expect_member(o, "zone", ev->zone);
     expect_member(o, "name", ev->name);
-    expect_member(o, "type", ev->type);
+    expect_member(o, "type",
+                  strcmp(ev->type, "A view eu") == 0 ? "A" : ev->type);
+    expect_member(o, "view", strcmp(ev->type, "A view eu") == 0 ? "eu" : "");
     expect_member(o, "data", ev->data);
     expect_member(o, "text", ev->text);
     publish = cJSON_GetObjectItemCaseSensitive(o, "publish");
@@ -409,7 +417,7 @@ static void test_notify(void **state)
     tell(r, 4, NEVENTS);
     assert_int_equal(report_finish(r, &e), 0);
     /* Neither what would be done nor details. */
-    assert_int_equal(lines_of(room.log, text, sizeof text), 7);
+    assert_int_equal(lines_of(room.log, text, sizeof text), 9);
     for (line = text; *line != '\0'; line = next) {
         cJSON *o;
 
@@ -422,7 +430,7 @@ static void test_notify(void **state)
         cJSON_Delete(o);
         n++;
     }
-    assert_int_equal(n, 7);
+    assert_int_equal(n, 9);
     room_close(&room);
 }
 

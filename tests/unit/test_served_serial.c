@@ -23,6 +23,9 @@
 struct room {
     struct round r;
     struct round_zone zone, *zones[1];
+    struct round_audience audience;
+    struct round_provider provider;
+    struct provider instance;
     struct addr server;
     int fd; /* a port where nobody answers */
     size_t answers, known;
@@ -53,6 +56,11 @@ static void room_open(struct room *w, bool asks)
     w->zone.name = "example.org.";
     w->zone.servers = &w->server;
     w->zone.nservers = asks;
+    w->zone.audiences = &w->audience;
+    w->zone.naudiences = 1;
+    w->audience.zone = &w->zone;
+    w->audience.provider = w->provider.instance = &w->instance;
+    w->provider.round = &w->r;
     o.servers = &w->server;
     if (resolver_new(w->r.loop, &o, &w->r.resolver, &e) != 0)
         fail_msg("%s", e.msg);
@@ -79,7 +87,7 @@ static void on_serial(void *arg, const struct provider_serial *s)
 static void ask(struct room *w)
 {
     w->done = false;
-    round_served_serial(&w->r, "example.org.", on_serial, w);
+    round_served_serial(&w->provider, "example.org.", on_serial, w);
     assert_true(loop_wait(w->r.loop, &w->done, clock_mono_ms() + 10000));
 }
 
@@ -122,7 +130,7 @@ static void test_silent(void **state)
     assert_int_equal(w.known, 0);
     assert_null(w.r.serials);
     /* The end comes while one is out. */
-    round_served_serial(&w.r, "example.org.", on_serial, &w);
+    round_served_serial(&w.provider, "example.org.", on_serial, &w);
     assert_non_null(w.r.serials);
     room_close(&w);
     assert_int_equal(w.answers, 1);

@@ -81,7 +81,7 @@ static void wh_open(struct wh *h, const char *members, const char *ups)
     free(text);
     specs[0] = h->spec;
     h->env.w = world_new(h->arena, "example.org.", specs, 1, h->state,
-                         h->checks, NULL, "here", NOW_MS, &ev);
+                         h->checks, NULL, NULL, "here", NOW_MS, &ev);
     h->env.now_ms = NOW_MS;
     for (size_t i = 0; i < checks_count(h->checks); i++)
         set_check(checks_at(h->checks, i), ups);

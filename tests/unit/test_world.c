@@ -21,7 +21,8 @@ struct room {
     struct arena *arena;
     struct world *world;
     size_t refused, conflicts, opted_out;
-    char told[1200]; /* the last of them */
+    char told[1200];                 /* the last of them */
+    const struct world_views *views; /* NULL: all */
 };
 
 static void on_refused(void *arg, const char *where, const struct err *e)
@@ -74,7 +75,7 @@ static void room_build(struct room *r, const struct probe_limits *limits)
     for (size_t i = 0; i < r->n; i++)
         specs[i] = r->specs[i];
     r->world = world_new(r->arena, "example.org.", specs, r->n, r->state,
-                         r->checks, limits, NULL, 1000, &ev);
+                         r->checks, limits, r->views, NULL, 1000, &ev);
 }
 
 static void room_drop(struct room *r)
@@ -189,6 +190,81 @@ static void test_health_reaches_values(void **state)
     assert_int_equal(ps->values[1].fail_streak, 3);
     assert_true(ps->values[2].fallback);
     assert_int_equal(ps->values[2].healthy, TRI_TRUE);
+    room_close(&r);
+}
+
+/* --- views
+ * -------------------------------------------------------------------- */
+
+static void expect_set(const struct world *w, size_t i, const char *type,
+                       const char *label, size_t audience, const char *data)
+{
+    assert_string_equal(w->sets[i].type_text, type);
+    assert_string_equal(w->sets[i].label, label);
+    assert_int_equal(w->plan.sets[i].audience, audience);
+    assert_string_equal(w->plan.sets[i].values[0].data, data);
+}
+
+static const char views_spec[] =
+    "{\"records\":[{\"data\":\"192.0.2.1\",\"check\":80,\"view\":\"eu\"},"
+    "{\"data\":\"192.0.2.2\",\"check\":80},"
+    "{\"data\":\"2001:db8::1\",\"check\":80,\"view\":\"asia\"}]}";
+
+/* A record without view stands in each that the spec leaves out. */
+static void test_views(void **state)
+{
+    static const char *const names[] = {"eu", "us"};
+    const struct world_views views = {names, 2};
+    struct room r;
+
+    (void)state;
+    room_open(&r);
+    r.views = &views;
+    room_spec(&r, "www.example.org.", views_spec);
+    room_build(&r, NULL);
+    assert_int_equal(r.world->plan.nsets, 4);
+    expect_set(r.world, 0, "A", "A", 0, "192.0.2.2");
+    expect_set(r.world, 1, "A eu", "A view eu", 1, "192.0.2.1");
+    expect_set(r.world, 2, "A us", "A view us", 2, "192.0.2.2");
+    expect_set(r.world, 3, "AAAA asia", "AAAA view asia", 0, "2001:db8::1");
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(r.world->plan.sets[i].unmapped, i == 3);
+    for (size_t i = 0; i < checks_count(r.checks); i++)
+        set_check(&r, i, HEALTH_DOWN);
+    assert_int_equal(world_judge(r.world, 2000), 1);
+    assert_int_equal(r.world->plan.sets[0].values[0].healthy, TRI_FALSE);
+    assert_int_equal(r.world->plan.sets[2].values[0].healthy, TRI_FALSE);
+    room_close(&r);
+}
+
+/* What is remembered of one view is not another's, and the keys of sets
+ * without view are as they always were. */
+static void test_views_are_remembered_apart(void **state)
+{
+    static const char *const names[] = {"eu", "us"};
+    const struct world_views views = {names, 2};
+    struct room r;
+
+    (void)state;
+    room_open(&r);
+    r.views = &views;
+    room_spec(&r, "www.example.org.", views_spec);
+    room_build(&r, NULL);
+    assert_string_equal(r.world->sets[0].row->key,
+                        "example.org.|www.example.org.|A");
+    assert_string_equal(r.world->sets[0].values[0].row->key,
+                        "example.org.|www.example.org.|A|192.0.2.2");
+    assert_string_equal(r.world->sets[2].values[0].row->key,
+                        "example.org.|www.example.org.|A us|192.0.2.2");
+    r.world->sets[2].values[0].row->memory.expected = true;
+    r.world->sets[2].values[0].row->memory.seen = true;
+    room_drop(&r);
+    room_spec(&r, "www.example.org.", views_spec);
+    room_build(&r, NULL);
+    assert_false(r.world->sets[0].values[0].row->memory.seen);
+    assert_true(r.world->sets[2].values[0].row->memory.seen);
+    assert_true(r.world->plan.sets[2].values[0].published);
+    assert_false(r.world->plan.sets[0].values[0].published);
     room_close(&r);
 }
 
@@ -388,6 +464,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dependents),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_views_are_remembered_apart),
         cmocka_unit_test(test_health_reaches_values),
         cmocka_unit_test(test_twins),
         cmocka_unit_test(test_dropped),
