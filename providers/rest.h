@@ -31,6 +31,7 @@
  *   rest_write.c   these writes, one after the other or in batches
  *   rest_set.c     a set's body, and the calls that write it singly
  *   rest_action.c  a write that goes on after its answer
+ *   rest_form.c    the body of a write that is no JSON, but a form
  *   rest_settle.c  what follows them
  *   rest_apply.c   a change set
  *   rest_spec.c    a spec's TXT record
@@ -116,6 +117,18 @@ struct rest_set_call {
     unsigned parts; /* of enum rest_part, in the body; 0: no body */
 };
 
+/* Writes are forms; a record is named by its data. */
+struct rest_form {
+    const char *zone, *name, *type, *ttl, *disabled;
+    /* Of each type: where an answer has the data ("rData.text"), the parameter
+     * of the data, and that of the new data in a change (NULL: the first, and
+     * the old data is not named). */
+    struct rest_form_type {
+        enum rr_type type;
+        const char *at, *data, *new_data;
+    } types[4];
+};
+
 /* What a write's answer starts and does not await. Members below `object`. */
 struct rest_action {
     const char *object, *id, *status, *error;
@@ -138,6 +151,7 @@ struct rest_style {
     const char *apex; /* of REST_RELATIVE, as written; all forms are read */
     enum rest_targets targets;
     bool txt_bare; /* TXT goes out as it is, else in quotes; both are read */
+    bool txt_raw;  /* TXT is what DNS serves: quotes are a part of it */
 
     bool by_set; /* a record set is written as a whole */
     struct rest_members m, specs_m;
@@ -149,6 +163,7 @@ struct rest_style {
                                 delete; NULL: none */
     struct rest_set_call set_calls[5]; /* by set: those of one; ends with
                                           method NULL. None: a batch of one */
+    const struct rest_form *form;      /* NULL: writes are JSON */
     const struct rest_action *action;  /* NULL: writes are done when answered */
     size_t batch_max;                  /* records or sets in one batch */
     bool batch_splits;   /* removals go in a batch of their own, later */
@@ -172,6 +187,7 @@ struct rest_style {
     void (*find_account)(struct rest *p);
     /* A good status may hide a refusal: sets e and returns -1. */
     int (*verdict)(const cJSON *root, struct err *e);
+    bool verdict_is_sure; /* what it refuses was not done */
     /* The record is none of ours to see (a provider's own). */
     bool (*is_hidden)(const cJSON *record);
     /* The provider answers for the record itself: its TTL is not ours to
@@ -283,6 +299,9 @@ struct rest_path_args {
 /* out: arena a */
 const char *rest_path(const struct rest *p, struct arena *a,
                       const char *template, const struct rest_path_args *args);
+
+/* Adds text, percent-encoded. source: RFC 3986 2.1, 2.3 */
+void rest_path_encode(struct buf *b, const char *text);
 
 /* ---- pages (rest_page.c) ------------------------------------------------- */
 
@@ -478,6 +497,15 @@ cJSON *rest_set_data(const struct rest_style *style, enum rr_type t,
 void rest_set_put_name(const struct rest_style *style,
                        const struct rest_zone *z, const struct rest_set *s,
                        cJSON *o);
+
+/* ---- forms (rest_form.c), pure ------------------------------------------- */
+
+/* The row of a type; NULL: none. */
+const struct rest_form_type *rest_form_type(const struct rest_form *form,
+                                            enum rr_type t);
+/* The body of one write. heap */
+char *rest_form_body(const struct rest_style *style, const struct rest_zone *z,
+                     const struct rest_set *s, const struct rest_item *it);
 
 /* ---- actions (rest_action.c) --------------------------------------------- */
 

@@ -150,8 +150,10 @@ static void read_json(const struct rest_style *style,
                       "%s: HTTP %ld, and the answer is no JSON that is taken "
                       "(%s; %.60s)",
                       what, h->status, e.msg, h->content_type);
-    else if (style->verdict != NULL && style->verdict(*root, &r->err) != 0)
+    else if (style->verdict != NULL && style->verdict(*root, &r->err) != 0) {
+        r->is_sure = style->verdict_is_sure;
         (void)err_wrap(&r->err, "%s: HTTP %ld", what, h->status);
+    }
 }
 
 void rest_answer_read(const struct rest_style *style,

@@ -162,7 +162,7 @@ static void heed(struct rest *p, const struct rest_reply *r)
     const struct http_response *h = r->http;
     int64_t s = h->status != 0 ? read_budget(p, h) : -1;
 
-    if (h->status == 401 || h->status == 403) {
+    if (r->err.code == ERR_AUTH) {
         pause_for(p, STOP_MS, &r->err);
     } else if (h->retry_after_s > 0) { /* of 429 and 503 only */
         pause_for(p, h->retry_after_s * 1000, &r->err);
@@ -219,7 +219,11 @@ static void send_call(struct rest_call *c)
     char *auth = mem_printf("%s%s", p->style->header, p->secret);
     const char *const headers[] = {
         auth, "Accept: application/json",
-        c->body != NULL ? "Content-Type: application/json" : NULL, NULL};
+        c->body == NULL ? NULL
+        : p->style->form != NULL
+            ? "Content-Type: application/x-www-form-urlencoded"
+            : "Content-Type: application/json",
+        NULL};
     struct http_request req = {.method = c->method,
                                .url = c->url,
                                .headers = headers,

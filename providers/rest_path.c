@@ -4,8 +4,7 @@
 
 #include "providers/rest.h"
 
-/* source: RFC 3986 2.1, 2.3 */
-static void add_encoded(struct buf *b, const char *text)
+void rest_path_encode(struct buf *b, const char *text)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                 "abcdefghijklmnopqrstuvwxyz0123456789-._~";
@@ -70,7 +69,7 @@ const char *rest_path(const struct rest *p, struct arena *a,
             break;
         n = strcspn(template, "}");
         value = value_of(p, template + 1, n - 1, args, name);
-        add_encoded(&b, value != NULL ? value : "");
+        rest_path_encode(&b, value != NULL ? value : "");
         template += n + (template[n] == '}');
     }
     out = arena_strdup(a, buf_get(&b));

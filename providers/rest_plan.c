@@ -218,10 +218,10 @@ static void join_cname(struct rest_set *s)
     struct rest_item *old = NULL, *new = NULL;
 
     for (size_t i = 0; i < s->n; i++) {
-        if (s->items[i].act == REST_REMOVE && old == NULL)
-            old = &s->items[i];
-        else if (s->items[i].act == REST_ADD)
+        if (s->items[i].act == REST_ADD)
             new = &s->items[i];
+        else if (old == NULL && !s->items[i].enabled)
+            old = &s->items[i];
     }
     if (old == NULL || new == NULL)
         return;

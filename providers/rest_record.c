@@ -45,7 +45,10 @@ static const char *data_in(const struct rest_style *style, enum rr_type t,
 
     if (t == RR_TXT) {
         buf_init(&b, strlen(text) + 1);
-        rest_txt_in(text, &b);
+        if (style->txt_raw)
+            buf_str(&b, text);
+        else
+            rest_txt_in(text, &b);
         *len = b.len;
         out = arena_text(a, buf_get(&b), b.len);
         buf_fini(&b);
@@ -103,14 +106,23 @@ static const char *kept_of(const struct rest_members *m, const cJSON *record,
     return out;
 }
 
+static const cJSON *data_of(const struct rest_style *style,
+                            const struct rest_members *m, const cJSON *record,
+                            enum rr_type t)
+{
+    if (style->form != NULL)
+        return rest_json_at(record, rest_form_type(style->form, t)->at);
+    return cJSON_IsObject(record)
+               ? cJSON_GetObjectItemCaseSensitive(record, m->data)
+               : record;
+}
+
 static void add_record(const struct rest_style *style,
                        const struct rest_members *m, const cJSON *record,
                        const char *zone, const struct rest_record *as,
                        struct rest_records *out)
 {
-    const cJSON *data = cJSON_IsObject(record)
-                            ? cJSON_GetObjectItemCaseSensitive(record, m->data)
-                            : record;
+    const cJSON *data = data_of(style, m, record, as->type);
     struct rest_record *r;
 
     if (!cJSON_IsString(data))

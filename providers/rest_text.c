@@ -99,7 +99,8 @@ static bool needs_quotes(const char *data, size_t len)
 void rest_data_out(const struct rest_style *style, enum rr_type t,
                    const char *data, size_t len, struct buf *out)
 {
-    if (t == RR_TXT && (!style->txt_bare || needs_quotes(data, len))) {
+    if (t == RR_TXT && !style->txt_raw &&
+        (!style->txt_bare || needs_quotes(data, len))) {
         (void)charstr_add_text(out, data, len, " ");
         return;
     }

@@ -146,6 +146,8 @@ char *rest_write_body(const struct rest *p, const struct rest_zone *z,
     cJSON *o;
     char *text, *out;
 
+    if (style->form != NULL)
+        return rest_form_body(style, z, s, v->item);
     if (batch && style->by_set)
         o = batch_by_set(style, z, sets, v, n);
     else if (batch)
@@ -171,6 +173,17 @@ static bool is_removal(const struct rest_written *w)
     return w->item != NULL && w->item->act == REST_REMOVE;
 }
 
+/* What ends a value's being served: it comes after the rest. */
+static bool is_withdrawal(const struct rest_item *it)
+{
+    return it->act == REST_REMOVE || (it->record != NULL && !it->enabled);
+}
+
+static bool withdraws(const struct rest_written *w)
+{
+    return w->item != NULL && is_withdrawal(w->item);
+}
+
 static void finish(struct writing *w)
 {
     const struct rest_writing out = {
@@ -188,10 +201,10 @@ static void finish(struct writing *w)
  * batch. */
 static bool is_barred(const struct writing *w, size_t i)
 {
-    if (!is_removal(&w->v[i]))
+    if (!withdraws(&w->v[i]))
         return false;
     for (size_t k = 0; k < w->at; k++)
-        if (w->v[k].set == w->v[i].set && !is_removal(&w->v[k]) &&
+        if (w->v[k].set == w->v[i].set && !withdraws(&w->v[k]) &&
             w->v[k].outcome != REST_DONE)
             return true;
     return false;
@@ -296,7 +309,7 @@ static void send_one(struct writing *w)
         method = "POST";
         path = style->paths.add;
     } else if (is_removal(one)) {
-        method = "DELETE";
+        method = style->form != NULL ? "POST" : "DELETE";
         path = style->paths.remove;
     }
     rest_action_call(w->p, method, rest_path(w->p, w->a, path, &args), body,
@@ -392,7 +405,7 @@ static void lay_out(struct writing *w, size_t nsets)
                 add_write(w, s, NULL);
             for (size_t i = 0; i < set->n && !w->p->style->by_set; i++)
                 if (set->items[i].act != REST_KEEP &&
-                    (set->items[i].act == REST_REMOVE) == (removals != 0))
+                    is_withdrawal(&set->items[i]) == (removals != 0))
                     add_write(w, s, &set->items[i]);
         }
 }
