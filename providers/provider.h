@@ -251,6 +251,7 @@ struct provider {
     row(desec) \
     row(gandi) \
     row(digitalocean) \
+    row(technitium) \
     row(hook)
 /* clang-format on */
 

@@ -1,12 +1,13 @@
-"""Hetzner, deSEC, Gandi and DigitalOcean beyond the contract."""
+"""Hetzner, deSEC, Gandi, DigitalOcean and Technitium beyond the contract."""
 
 import json
+import urllib.parse
 
 import pytest
 
 import net
 from rest_help import ZONE, states, tool  # noqa: F401
-from restapi import desec, digitalocean, gandi, hetzner
+from restapi import desec, digitalocean, gandi, hetzner, technitium
 
 WWW = f"www.{ZONE}"
 A, B = "192.0.2.1", "192.0.2.2"
@@ -25,6 +26,7 @@ hz = double(hetzner.Hetzner)
 de = double(desec.Desec)
 ga = double(gandi.Gandi)
 do = double(digitalocean.DigitalOcean)
+te = double(technitium.Technitium)
 
 
 def publish(data, ttl="-", name=WWW, rdtype="A"):
@@ -201,6 +203,72 @@ def test_digitalocean_txt_is_bare(tool, do):  # noqa: F811
     text = '{"records":[{"data":"192.0.2.1"}]}'
     tool("digitalocean", do.options, "write", ZONE, WWW, text, "60")
     assert bodies(do)[0]["data"] == text
+
+
+# ---- Technitium -------------------------------------------------------------
+
+
+def sent(api):
+    return [(r.path.rpartition("/")[2],
+             dict(urllib.parse.parse_qsl(r.text, keep_blank_values=True)))
+            for r in api.requests if api.is_write(r)]
+
+
+def test_technitium_names_all_that_an_update_sets(tool, te):  # noqa: F811
+    te.seed(ZONE, [(WWW, "A", 60, A), (WWW, "A", 60, B, True)])
+    te.zones[ZONE][1]["comments"] = "rack 1 & 2"
+    got = tool("technitium", te.options, "apply", ZONE, *publish(B),
+               *withdraw(A))
+    assert states(got[0]) == ["done", "done"]
+    common = {"zone": ZONE, "domain": WWW, "type": "A", "ttl": "60"}
+    assert sent(te) == [
+        ("update", {**common, "disable": "false", "ipAddress": B,
+                    "expiryTtl": "0"}),
+        ("update", {**common, "disable": "true", "ipAddress": A,
+                    "comments": "rack 1 & 2", "expiryTtl": "0"})]
+    assert [r["comments"] for r in te.zones[ZONE][1:]] == ["rack 1 & 2", ""]
+
+
+def test_technitium_txt_in_quotes(tool, te):  # noqa: F811
+    """Quotes are a part of what it stores."""
+    te.seed(ZONE, [(f"_failover.{WWW}", "TXT", 60, '"[]"')])
+    text = '{"records":[{"data":"192.0.2.1"}]}'
+    tool("technitium", te.options, "write", ZONE, WWW, text, "60")
+    assert sent(te)[0][1]["text"] == '"[]"'
+    assert sent(te)[0][1]["newText"] == text
+    got = tool("technitium", te.options, "specs", ZONE)
+    assert [s["text"] for s in got[0]["specs"]] == [text]
+
+
+def test_technitium_errors_come_with_200(tool, te):  # noqa: F811
+    te.seed(ZONE, [(WWW, "A", 60, A)])
+    got = tool("technitium", te.options, "records", "example.net",
+               "www.example.net", code=1)
+    assert got[0]["err"] == "notFound" and "HTTP 200" in got[0]["text"]
+    got = tool("technitium", {**te.options, "token": "wrong"}, "zones", "+",
+               "zones", code=1)
+    assert [a["err"] for a in got] == ["auth", "auth"]
+    te.misbehave("forbidden")
+    got = tool("technitium", te.options, "apply", ZONE, *withdraw(A), "+",
+               "zones", code=1)
+    assert got[0]["results"][0]["err"] == "auth" and got[1]["err"] == "auth"
+
+
+def test_technitium_doctor(agent, tmp_path, te):  # noqa: F811
+    te.seed(ZONE, [(WWW, "A", 60, A)])
+    conf = tmp_path / "conf"
+    conf.write_text(
+        f'agent {{\n state = "{tmp_path}/state/db"\n}}\n'
+        f'provider p {{\n type = technitium\n url = "{te.url}"\n}}\n'
+        f'zone "{ZONE}" {{\n provider = p\n mode = observe\n'
+        f' servers = 127.0.0.1:{net.free_port()}\n}}\n')
+    env = {"TECHNITIUM_TOKEN": te.token}
+    got = agent("doctor", "-v", config=conf, env=env)
+    assert "Technitium takes the token" in got.stdout, got.stdout
+    te.kind, te.off = "Secondary", True
+    got = agent("doctor", config=conf, env=env)
+    assert "a secondary here" in got.stdout and got.returncode == 1
+    assert "disabled as a whole" in got.stdout and not sent(te)
 
 
 # ---- doctor and lint --------------------------------------------------------
