@@ -161,14 +161,10 @@ static void put_set(struct pack *p, struct spec_set *set)
 
 static void put_lists(struct pack *p, struct spec *s)
 {
-    struct spec_note *notes = put(p, s->warnings, s->nwarnings, sizeof *notes);
     const char **names = put(p, s->names, s->nnames, sizeof *names);
 
-    for (size_t i = 0; i < s->nwarnings; i++)
-        text(p, &notes[i].text);
     for (size_t i = 0; i < s->nnames; i++)
         text(p, &names[i]);
-    s->warnings = notes;
     s->names = names;
 }
 
@@ -217,6 +213,25 @@ static size_t count_positions(const struct spec *s)
     return n;
 }
 
+/* Apart from the rest: whoever has told them lets go of them. */
+static void pack_warnings(struct spec *s, const struct spec *from)
+{
+    struct spec_note *notes;
+    size_t bytes = from->nwarnings * sizeof *notes;
+
+    if (from->nwarnings == 0)
+        return;
+    for (size_t i = 0; i < from->nwarnings; i++)
+        bytes += strlen(from->warnings[i].text) + 1;
+    s->notes = arena_sized(bytes);
+    notes = arena_array(s->notes, from->nwarnings, sizeof *notes);
+    for (size_t i = 0; i < from->nwarnings; i++) {
+        notes[i] = from->warnings[i];
+        notes[i].text = arena_strdup(s->notes, from->warnings[i].text);
+    }
+    s->warnings = notes;
+}
+
 struct spec *spec_pack(struct spec *from, struct arena *scratch)
 {
     size_t n = count_positions(from);
@@ -236,5 +251,6 @@ struct spec *spec_pack(struct spec *from, struct arena *scratch)
     s = put_spec(&p, from);
     s->arena = a;
     s->doc = NULL;
+    pack_warnings(s, from);
     return s;
 }

@@ -298,6 +298,16 @@ int spec_parse_text(const char *text, size_t len,
 
 void spec_free(struct spec *s)
 {
-    if (s != NULL)
-        arena_free(s->arena);
+    if (s == NULL)
+        return;
+    spec_forget_warnings(s);
+    arena_free(s->arena);
+}
+
+void spec_forget_warnings(struct spec *s)
+{
+    arena_free(s->notes);
+    s->notes = NULL;
+    s->warnings = NULL;
+    s->nwarnings = 0;
 }

@@ -255,6 +255,7 @@ struct spec {
                                    child reads named things from, and what is
                                    printed; NULL: not kept */
     struct arena *arena;
+    struct arena *notes; /* of the warnings; NULL: they lie in arena */
 };
 
 /* One character-string of a TXT record (RFC 1035 3.3), any bytes. */
@@ -307,6 +308,8 @@ MUST_CHECK int spec_parse(const struct spec_txt *txts, size_t n,
                           const struct spec_context *ctx, struct spec **spec,
                           struct err *e);
 void spec_free(struct spec *s);
+/* They have been told, and s is going to stay: gives back what they took. */
+void spec_forget_warnings(struct spec *s);
 
 /* The same for a text from a file or standard input (lint). The owner's
  * text as one document; JSON, escaped or bare. A text that would be foreign

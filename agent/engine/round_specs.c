@@ -230,6 +230,7 @@ static void on_good(struct round_owner *o)
     state_text(&o->row->stale, NULL);
     for (size_t i = 0; i < o->spec->nwarnings; i++)
         round_detail(r, o->zone->name, "%s", o->spec->warnings[i].text);
+    spec_forget_warnings(o->spec);
 }
 
 static void read_owner(struct round_owner *o)

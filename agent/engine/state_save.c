@@ -345,6 +345,7 @@ int state_save(struct state *s, struct err *e)
         sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         state_clear_events(s);
         state_spec_saved(s);
+        (void)sqlite3_db_release_memory(s->db); /* 2 MB of pages */
         forget_checks(s);
         return 0;
     }

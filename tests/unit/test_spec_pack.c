@@ -132,6 +132,24 @@ static void test_views(void **state)
     spec_free(s);
 }
 
+/* Warnings lie apart: they can go, and the rest stays. */
+static void test_forget_warnings(void **state)
+{
+    static const char *const text[] = {
+        "[{\"name\":\"www.example.org.\",\"data\":\"192.0.2.1\","
+        "\"check\":\"443\",\"other\":1}]"};
+    struct spec *s = read(text, 1, NULL);
+
+    (void)state;
+    assert_int_equal(s->nwarnings, 1);
+    assert_non_null(strstr(s->warnings[0].text, "/0/other"));
+    spec_forget_warnings(s);
+    assert_int_equal(s->nwarnings, 0);
+    assert_string_equal(s->sets[0].records[0].data, "192.0.2.1");
+    spec_forget_warnings(s);
+    spec_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_hash_bytes),
         cmocka_unit_test(test_hash_apex),
         cmocka_unit_test(test_views),
+        cmocka_unit_test(test_forget_warnings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
