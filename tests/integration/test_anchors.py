@@ -87,7 +87,7 @@ END""")
 def test_echoes_that_the_agent_may_not_send(watched):
     """It holds, and says what it lacks."""
     w, one, two, _ = watched
-    w.configure(anchors=[PING])
+    w.configure(anchors=[PING], user="")  # who may do nothing becomes nobody
     one.close()
     bare = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--")
     with Service(w, wrap=bare) as s:
