@@ -9,8 +9,10 @@ PYTHON  ?= /usr/bin/python3
 
 VERSION := 0.1.0
 
-PKGS := libuv libcares ldns libcjson libcurl libxml-2.0 sqlite3 libconfuse \
-        openssl libpcre2-8 libnghttp2 libseccomp
+PKGS := libuv libcares ldns libcjson sqlite3 libconfuse openssl libpcre2-8 \
+        libnghttp2 libseccomp
+# Not linked: loaded when something needs them (agent/base/late_lib.h).
+LATE := libcurl libxml-2.0
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith \
@@ -29,10 +31,9 @@ LDOPT := -pie -Wl,-z,relro,-z,now
 endif
 
 # pkg-config is asked once, and only when something is built.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call ask,--cflags))$(PKG_CFLAGS)
-PKG_LIBS   = $(eval PKG_LIBS := $$(call ask,--libs))$(PKG_LIBS)
-ask = $(if $(shell pkg-config --exists $(PKGS) && echo yes),$(shell pkg-config $(1) \
-      $(PKGS)),$(error libraries are missing: sh contrib/setup.sh installs them))
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call ask,--cflags $(PKGS) $(LATE)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(call ask,--libs $(PKGS)))$(PKG_LIBS)
+ask = $(if $(shell pkg-config --exists $(PKGS) $(LATE) && echo yes),$(shell pkg-config $(1)),$(error libraries are missing: sh contrib/setup.sh installs them))
 
 CPPFLAGS += -I. -D_GNU_SOURCE -DDNSFAILOVER_VERSION='"$(VERSION)"'
 CFLAGS   ?=
@@ -205,6 +206,9 @@ install: $(OUT)/dnsfailover
 	    [ ! -e $$d ] || \
 	    install -m 644 $$d '$(DESTDIR)$(DOCDIR)/examples/' || exit 1; \
 	done
+	install -d '$(DESTDIR)$(DOCDIR)/hooks'
+	install -m 755 contrib/hooks/hook_*.py '$(DESTDIR)$(DOCDIR)/hooks/'
+	install -m 644 contrib/hooks/hookframe.py '$(DESTDIR)$(DOCDIR)/hooks/'
 	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/cron.d/dnsfailover \
 	    >'$(DESTDIR)$(DOCDIR)/cron.d/dnsfailover'
 	sed 's|/usr/local/sbin|$(SBINDIR)|g' contrib/systemd/dnsfailover.service \

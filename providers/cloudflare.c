@@ -125,5 +125,6 @@ const struct provider_ops provider_cloudflare = {
              .min_ttl_s = 60,
              .publish_ms = 30000},
     .open = cloudflare_open,
+    .rest = &cloudflare_style,
     REST_OPERATIONS,
 };

@@ -139,5 +139,6 @@ const struct provider_ops provider_dnsimple = {
              .creates_missing = true,
              .publish_ms = 30000},
     .open = dnsimple_open,
+    .rest = &dnsimple_style,
     REST_OPERATIONS,
 };

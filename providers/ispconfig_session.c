@@ -152,6 +152,16 @@ static int take_session(struct ispconfig *p, struct isp_reply *r)
     return 0;
 }
 
+/* A panel in trouble may send back what it was sent. */
+static void read_answer(const struct ispconfig *p, const char *sid,
+                        const struct http_response *h, const char *method,
+                        struct arena *a, struct isp_reply *r)
+{
+    isp_answer_read(h, method, a, r);
+    config_secret_blank(r->err.msg, p->password);
+    config_secret_blank(r->err.msg, sid);
+}
+
 static void on_login(void *arg, const struct http_response *h)
 {
     struct ispconfig *p = arg;
@@ -159,7 +169,7 @@ static void on_login(void *arg, const struct http_response *h)
     struct isp_reply r;
 
     p->session = ISP_NO_SESSION;
-    isp_answer_read(h, "login", a, &r);
+    read_answer(p, NULL, h, "login", a, &r);
     if (r.err.code == ERR_NONE && take_session(p, &r) == 0) {
         p->session = ISP_LOGGED_IN;
         p->ip_family = h->ip_family;
@@ -245,7 +255,7 @@ static void on_answer(void *arg, const struct http_response *h)
     struct arena *a = arena_new();
     struct isp_reply r;
 
-    isp_answer_read(h, c->method, a, &r);
+    read_answer(c->p, c->sid, h, c->method, a, &r);
     if (!repeat(c, &r)) {
         if (isp_fault_stops(r.fault))
             stop_for(c->p, STOP_MS, &r.err);

@@ -245,5 +245,6 @@ const struct provider_ops provider_powerdns = {
              .lists_zones = true,
              .lists_specs = true},
     .open = powerdns_open,
+    .rest = &powerdns_style,
     REST_OPERATIONS,
 };

@@ -2,12 +2,9 @@
 
 #include <string.h>
 
-const struct provider_ops *const providers[] = {
-    &provider_zonefile, &provider_ispconfig,
-    &provider_rfc2136,  &provider_powerdns,
-    &provider_dnsimple, &provider_cloudflare,
-    &provider_route53,  NULL,
-};
+#define PROVIDER_ROW(stem) &provider_##stem,
+const struct provider_ops *const providers[] = {PROVIDER_ROWS(PROVIDER_ROW)
+                                                    NULL};
 
 const struct provider_ops *provider_find(const char *type)
 {

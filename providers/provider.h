@@ -22,6 +22,7 @@
  *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
  *   read back before it says anything else. */
 
+struct rest_style;
 struct tsig_key;
 struct provider; /* an instance: one account or one set of files */
 
@@ -227,6 +228,8 @@ struct provider_ops {
      * doctor then sees itself whether it opens, lists and reads. */
     void (*check)(struct provider *p, const char *zone, provider_check_cb *cb,
                   void *arg);
+    const struct rest_style *rest; /* its row in the shared REST code; NULL: it
+                                      is not made of that */
 };
 
 /* First member of every instance. */
@@ -234,13 +237,26 @@ struct provider {
     const struct provider_ops *ops;
 };
 
-extern const struct provider_ops provider_zonefile;
-extern const struct provider_ops provider_ispconfig;
-extern const struct provider_ops provider_rfc2136;
-extern const struct provider_ops provider_powerdns;
-extern const struct provider_ops provider_dnsimple;
-extern const struct provider_ops provider_cloudflare;
-extern const struct provider_ops provider_route53;
+/* One row for each type: STEM of `const struct provider_ops provider_STEM`. */
+/* clang-format off */
+#define PROVIDER_ROWS(row) \
+    row(zonefile) \
+    row(ispconfig) \
+    row(rfc2136) \
+    row(powerdns) \
+    row(dnsimple) \
+    row(cloudflare) \
+    row(route53) \
+    row(hetzner) \
+    row(desec) \
+    row(gandi) \
+    row(digitalocean) \
+    row(hook)
+/* clang-format on */
+
+#define PROVIDER_DECLARED(stem)                                                \
+    extern const struct provider_ops provider_##stem;
+PROVIDER_ROWS(PROVIDER_DECLARED)
 
 /* The table, ends with NULL, and a look-up in it (NULL: no such type). */
 extern const struct provider_ops *const providers[];

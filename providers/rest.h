@@ -29,6 +29,8 @@
  *   rest_list.c    the three lists
  *   rest_plan.c    which records a change set writes
  *   rest_write.c   these writes, one after the other or in batches
+ *   rest_set.c     a set's body, and the calls that write it singly
+ *   rest_action.c  a write that goes on after its answer
  *   rest_settle.c  what follows them
  *   rest_apply.c   a change set
  *   rest_spec.c    a spec's TXT record
@@ -57,6 +59,8 @@ enum rest_paging {
     REST_PAGE_NUMBERS, /* page=N, until page_total says so */
     REST_NEXT_LINK,    /* page_next holds the next page's URL */
     REST_LINK_HEADER,  /* Link: <URL>; rel="next" (RFC 8288) */
+    REST_TOTAL_HEADER, /* page=N, until as many items came as page_total, a
+                          header, says */
 };
 enum rest_reset {
     REST_RESET_EPOCH,  /* seconds since 1970 */
@@ -81,7 +85,8 @@ struct rest_members {
 
 /* Templates of paths, behind the base URL. {account}, {id} (of the zone),
  * {zone} (without dot), {zone.} (with it), {name} (as the API writes it),
- * {type}, {record} (its id) are replaced, percent-encoded. */
+ * {fqdn} (the name without dot), {type}, {record} (its id) are replaced,
+ * percent-encoded. */
 struct rest_paths {
     const char *zones; /* all zones, in pages; NULL: cannot be listed */
     const char *zones_items, *zones_name; /* where they stand; the name */
@@ -94,6 +99,28 @@ struct rest_paths {
     const char *specs_items;
     const char *add, *change, *remove; /* one record; POST, `change_method` */
     const char *batch;                 /* several; NULL: one at a time */
+};
+
+/* One of the calls that write one set, where a set has more than one or a path
+ * of its own. Those that are due are made in their order. */
+enum rest_due {
+    REST_DUE_NEW = 1,    /* nothing of the set is there */
+    REST_DUE_GONE = 2,   /* nothing of it stays */
+    REST_DUE_TTL = 4,    /* else: its TTL changes */
+    REST_DUE_VALUES = 8, /* else: its values do */
+};
+enum rest_part { REST_PART_NAME = 1, REST_PART_TTL = 2, REST_PART_VALUES = 4 };
+struct rest_set_call {
+    unsigned due; /* of enum rest_due: when one of these is so */
+    const char *method, *path;
+    unsigned parts; /* of enum rest_part, in the body; 0: no body */
+};
+
+/* What a write's answer starts and does not await. Members below `object`. */
+struct rest_action {
+    const char *object, *id, *status, *error;
+    const char *running, *done; /* values of status */
+    const char *path;           /* asks again; {record}: its id */
 };
 
 struct rest_style {
@@ -120,12 +147,15 @@ struct rest_style {
     const char *sets;        /* member of a batch by set; NULL: the body */
     const char *set_mark[3]; /* member of a written set: name, replace,
                                 delete; NULL: none */
-    size_t batch_max;        /* records or sets in one batch */
-    bool batch_splits;       /* removals go in a batch of their own, later */
-    size_t specs_max;        /* so many found at `specs` may be cut short */
-    size_t few;              /* up to so many names are asked for singly */
-    uint32_t new_ttl_s;      /* of a record, where nothing gives one */
-    uint32_t auto_ttl_s;     /* what a TTL of 1 stands for; 0: for itself */
+    struct rest_set_call set_calls[5]; /* by set: those of one; ends with
+                                          method NULL. None: a batch of one */
+    const struct rest_action *action;  /* NULL: writes are done when answered */
+    size_t batch_max;                  /* records or sets in one batch */
+    bool batch_splits;   /* removals go in a batch of their own, later */
+    size_t specs_max;    /* so many found at `specs` may be cut short */
+    size_t few;          /* up to so many names are asked for singly */
+    uint32_t new_ttl_s;  /* of a record, where nothing gives one */
+    uint32_t auto_ttl_s; /* what a TTL of 1 stands for; 0: for itself */
 
     enum rest_paging paging;
     const char *page_size; /* "per_page=100"; NULL: none */
@@ -148,6 +178,10 @@ struct rest_style {
      * write, and DNS does not show its data. Of a record, or of kept members.
      */
     bool (*is_proxied)(const cJSON *record);
+    /* With 409: refused for now, by what others do at this moment. */
+    bool (*is_busy)(const cJSON *root);
+    /* What the item of `zone_find` says of the zone. */
+    void (*on_zone)(struct rest_zone *z, const cJSON *item);
     /* What a page of `records` says of the zone itself. */
     void (*on_page)(struct rest_zone *z, const cJSON *root);
     /* What follows the writes. Calls rest_settled(arg, …) once. */
@@ -319,6 +353,8 @@ struct rest_zone {
     char name[NAME_SIZE]; /* canonical */
     bool is_known;        /* id holds, as far as one is needed */
     char id[REST_ID_SIZE];
+    bool has_min_ttl;
+    uint32_t min_ttl_s; /* of the zone's own, instead of caps.min_ttl_s */
     bool has_serial;
     uint32_t serial;
     uint32_t serial_before; /* the last operation's writes */
@@ -334,6 +370,8 @@ void rest_zone_get(struct rest *p, const char *zone, rest_zone_cb *cb,
 /* The account alone: z is NULL in any case. */
 void rest_account_get(struct rest *p, rest_zone_cb *cb, void *arg);
 void rest_zone_forget(struct rest_zone *z);
+/* The lowest TTL that it takes. */
+uint32_t rest_zone_min_ttl(const struct rest *p, const struct rest_zone *z);
 /* What is known of it; made where nothing is. */
 struct rest_zone *rest_zone_row(struct rest *p, const char *name);
 void rest_zones_free(struct rest *p);
@@ -375,6 +413,7 @@ struct rest_set {
 };
 struct rest_plan {
     struct arena *a;
+    uint32_t min_ttl_s; /* in: the lowest that the zone takes */
     struct rest_set *sets;
     size_t n, cap;
 };
@@ -425,6 +464,28 @@ void rest_write(struct rest *p, struct arena *a, struct rest_zone *z,
 char *rest_write_body(const struct rest *p, const struct rest_zone *z,
                       const struct rest_set *sets, const struct rest_written *v,
                       size_t n, bool batch);
+
+/* ---- one set (rest_set.c), pure ------------------------------------------ */
+
+/* Which calls a changed set is due (enum rest_due). */
+unsigned rest_set_due(const struct rest_set *s);
+/* parts: of enum rest_part. returns a tree (cJSON_Delete) */
+cJSON *rest_set_json(const struct rest_style *style, const struct rest_zone *z,
+                     const struct rest_set *s, unsigned parts);
+/* A value as the API's JSON has it; name and type, as members of o. */
+cJSON *rest_set_data(const struct rest_style *style, enum rr_type t,
+                     const struct rest_item *it);
+void rest_set_put_name(const struct rest_style *style,
+                       const struct rest_zone *z, const struct rest_set *s,
+                       cJSON *o);
+
+/* ---- actions (rest_action.c) --------------------------------------------- */
+
+/* A write, as rest_call; where its answer names an action, cb comes when that
+ * has ended. One that fails is a refusal (ERR_INPUT, is_sure); one that does
+ * not end within a minute, or is lost, is ERR_UNKNOWN. */
+void rest_action_call(struct rest *p, const char *method, const char *path,
+                      const char *body, rest_reply_cb *cb, void *arg);
 
 /* After the writes of an operation: the provider's settle. */
 struct rest_settled {

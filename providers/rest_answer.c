@@ -82,18 +82,6 @@ void rest_answer_text(const cJSON *root, const char *body, char *out,
     buf_fini(&b);
 }
 
-/* A server may send back what it was sent. */
-static void blank_out(char *text, const char *secret)
-{
-    size_t n = secret != NULL ? strlen(secret) : 0;
-    char *at = text;
-
-    while (n > 0 && (at = strstr(at, secret)) != NULL) {
-        memset(at, '*', n);
-        at += n;
-    }
-}
-
 /* ---- what the status means ----------------------------------------------- */
 
 static const struct {
@@ -185,7 +173,8 @@ void rest_answer_read(const struct rest_style *style,
     read_json(style, h, what, root, r);
     if (h->status >= 300) {
         rest_answer_text(*root, h->body, text, sizeof text);
+        config_secret_blank(text, secret); /* where it was cut, too */
         read_status(style, h, what, text, r);
     }
-    blank_out(r->err.msg, secret);
+    config_secret_blank(r->err.msg, secret);
 }

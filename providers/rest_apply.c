@@ -212,6 +212,7 @@ static void on_written(void *arg, const struct rest_writing *w)
 static void write_open(struct applying *ap, const struct rest_records *r)
 {
     ap->plan = (struct rest_plan){.a = ap->a};
+    ap->plan.min_ttl_s = rest_zone_min_ttl(ap->p, ap->z);
     rest_plan_make(ap->p->style, &ap->set, r, rest_kept, ap->p, ap->results,
                    &ap->plan);
     rest_write(ap->p, ap->a, ap->z, ap->plan.sets, ap->plan.n, on_written, ap);

@@ -180,6 +180,8 @@ static bool may_repeat(const struct rest_call *c, const struct rest_reply *r)
         return false;
     if (r->status == 429 || r->status == 423)
         return true;
+    if (r->status == 409 && c->p->style->is_busy != NULL)
+        return c->p->style->is_busy(r->json);
     if (r->status == 0) /* once: a dead server costs time each time */
         return c->tries < 2 && (r->err.code == ERR_RETRY ||
                                 (r->err.code == ERR_UNKNOWN && is_read(c)));

@@ -68,11 +68,19 @@ static char *link_next(const char *link)
     return NULL;
 }
 
+static char *numbered(const struct paging *g)
+{
+    return mem_printf("%s%cpage=%lld", g->path,
+                      strchr(g->path, '?') != NULL ? '&' : '?',
+                      (long long)g->page + 1);
+}
+
 /* Where the next page is (heap); NULL: this was the last. */
 static char *next_path(const struct paging *g, const struct rest_reply *r)
 {
     const struct rest_style *style = g->p->style;
     const cJSON *next;
+    const char *header;
     int64_t total;
 
     switch (style->paging) {
@@ -82,12 +90,15 @@ static char *next_path(const struct paging *g, const struct rest_reply *r)
         next = rest_json_at(r->json, style->page_total);
         if (!rest_json_uint(next, INT32_MAX, &total) || g->page >= total)
             return NULL;
-        return mem_printf("%s%cpage=%lld", g->path,
-                          strchr(g->path, '?') != NULL ? '&' : '?',
-                          (long long)g->page + 1);
+        return numbered(g);
     case REST_NEXT_LINK:
         next = rest_json_at(r->json, style->page_next);
         return cJSON_IsString(next) ? mem_strdup(next->valuestring) : NULL;
+    case REST_TOTAL_HEADER:
+        header = http_header(r->http, style->page_total);
+        return header != NULL && g->seen < strtoull(header, NULL, 10)
+                   ? numbered(g)
+                   : NULL;
     case REST_LINK_HEADER:
         return link_next(http_header(r->http, "Link"));
     }
@@ -107,6 +118,8 @@ static int take_items(struct paging *g, struct rest_reply *r)
                        &now) &&
         now != g->page)
         return broken(g, r, "another page came than was asked for");
+    if (list->child == NULL && g->page > 1)
+        return broken(g, r, "a page is empty that was to hold more");
     if (list->child != NULL && check_repeat(g, list->child, r) != 0)
         return -1;
     for (const cJSON *i = list->child; i != NULL; i = i->next) {

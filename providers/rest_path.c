@@ -41,6 +41,11 @@ static const char *value_of(const struct rest *p, const char *word, size_t n,
         name[strlen(name) - 1] = '\0';
         return name;
     }
+    if (n == 4 && memcmp(word, "fqdn", n) == 0 && args->name != NULL) {
+        (void)snprintf(name, NAME_SIZE, "%s", args->name);
+        name[strlen(name) - 1] = '\0';
+        return name;
+    }
     if (n == 4 && memcmp(word, "name", n) == 0 && z != NULL &&
         args->name != NULL)
         return rest_name_out(p->style, args->name, z->name, name);

@@ -56,8 +56,8 @@ static int64_t given_ttl(const struct planning *pl, const struct rest_set *s)
             (ttl < 0 || c->ttl_s < ttl))
             ttl = c->ttl_s;
     }
-    if (ttl >= 0 && ttl < (int64_t)pl->style->ops->caps.min_ttl_s)
-        ttl = (int64_t)pl->style->ops->caps.min_ttl_s;
+    if (ttl >= 0 && ttl < (int64_t)pl->out->min_ttl_s)
+        ttl = (int64_t)pl->out->min_ttl_s;
     return ttl;
 }
 

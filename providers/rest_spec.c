@@ -158,7 +158,7 @@ static void lay_down_record(struct speccing *sp, const struct rest_record *r,
 static void lay_down(struct speccing *sp, const struct rest_records *r)
 {
     const struct rest_record *picked = pick(sp, r);
-    uint32_t floor_s = sp->p->base.ops->caps.min_ttl_s;
+    uint32_t floor_s = rest_zone_min_ttl(sp->p, sp->z);
 
     memcpy(sp->set.name, sp->name, sizeof sp->set.name);
     sp->set.type = RR_TXT;

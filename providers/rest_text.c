@@ -80,10 +80,26 @@ void rest_txt_in(const char *text, struct buf *out)
     buf_str(out, text);
 }
 
+/* Bare text that would be read as strings in quotes, or that JSON cannot hold,
+ * goes out in quotes all the same. */
+static bool needs_quotes(const char *data, size_t len)
+{
+    struct buf b;
+    bool yes;
+
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)data[i] < ' ')
+            return true;
+    buf_init(&b, len + 1);
+    yes = decode_strings(data, &b);
+    buf_fini(&b);
+    return yes;
+}
+
 void rest_data_out(const struct rest_style *style, enum rr_type t,
                    const char *data, size_t len, struct buf *out)
 {
-    if (t == RR_TXT && !style->txt_bare) {
+    if (t == RR_TXT && (!style->txt_bare || needs_quotes(data, len))) {
         (void)charstr_add_text(out, data, len, " ");
         return;
     }

@@ -3,6 +3,8 @@
 
 #include "providers/rest.h"
 
+#define ALL_PARTS (REST_PART_NAME | REST_PART_TTL | REST_PART_VALUES)
+
 struct writing {
     struct rest *p;
     struct arena *a;
@@ -11,6 +13,7 @@ struct writing {
     struct rest_written *v; /* removals last */
     size_t n;
     size_t at, to; /* under way: v[at] … v[to - 1] */
+    size_t call;   /* of the set under way: style->set_calls[call] */
     size_t singly; /* before v[singly] no batch: one was refused */
     bool wrote;
     struct err stop;
@@ -30,30 +33,6 @@ static void set_string(cJSON *o, const char *name, const char *value)
 {
     cJSON_DeleteItemFromObjectCaseSensitive(o, name);
     (void)cJSON_AddStringToObject(o, name, value);
-}
-
-static cJSON *data_json(const struct rest_style *style, enum rr_type t,
-                        const struct rest_item *it)
-{
-    struct buf b;
-    cJSON *v;
-
-    if (it->record != NULL && it->data == it->record->data)
-        return cJSON_CreateString(it->record->raw);
-    buf_init(&b, 6 * it->len + 64);
-    rest_data_out(style, t, it->data, it->len, &b);
-    v = cJSON_CreateString(buf_get(&b));
-    buf_fini(&b);
-    return v;
-}
-
-static void put_name(const struct rest_style *style, const struct rest_zone *z,
-                     const struct rest_set *s, cJSON *o)
-{
-    char name[NAME_SIZE];
-
-    set_string(o, style->m.name, rest_name_out(style, s->name, z->name, name));
-    set_string(o, style->m.type, rr_type_name(s->type));
 }
 
 /* The TTL of a new record: 1 where the provider's own rules. */
@@ -79,11 +58,11 @@ static cJSON *new_record(const struct rest_style *style,
         cJSON_Delete(o);
         o = cJSON_CreateObject();
     }
-    put_name(style, z, s, o);
+    rest_set_put_name(style, z, s, o);
     put_new_ttl(style, it, o);
     cJSON_DeleteItemFromObjectCaseSensitive(o, style->m.data);
     (void)cJSON_AddItemToObject(o, style->m.data,
-                                data_json(style, s->type, it));
+                                rest_set_data(style, s->type, it));
     return o;
 }
 
@@ -99,48 +78,9 @@ static cJSON *changed_record(const struct rest_style *style,
         set_number(o, style->m.ttl, it->ttl_s);
     if (it->len != r->len || memcmp(it->data, r->data, it->len) != 0)
         (void)cJSON_AddItemToObject(o, style->m.data,
-                                    data_json(style, s->type, it));
+                                    rest_set_data(style, s->type, it));
     if (style->m.disabled != NULL && it->enabled != r->enabled)
         (void)cJSON_AddBoolToObject(o, style->m.disabled, !it->enabled);
-    return o;
-}
-
-static cJSON *value_json(const struct rest_style *style,
-                         const struct rest_set *s, const struct rest_item *it)
-{
-    const char *kept = it->record != NULL ? it->record->kept : it->kept;
-    cJSON *o;
-
-    if (style->m.data == NULL)
-        return data_json(style, s->type, it);
-    o = kept != NULL ? cJSON_Parse(kept) : NULL;
-    if (!cJSON_IsObject(o)) {
-        cJSON_Delete(o);
-        o = cJSON_CreateObject();
-    }
-    cJSON_DeleteItemFromObjectCaseSensitive(o, style->m.data);
-    (void)cJSON_AddItemToObject(o, style->m.data,
-                                data_json(style, s->type, it));
-    if (style->m.disabled != NULL)
-        (void)cJSON_AddBoolToObject(o, style->m.disabled, !it->enabled);
-    return o;
-}
-
-static cJSON *set_json(const struct rest_style *style,
-                       const struct rest_zone *z, const struct rest_set *s)
-{
-    cJSON *o = cJSON_CreateObject(), *values = cJSON_CreateArray();
-
-    put_name(style, z, s, o);
-    set_number(o, style->m.ttl, s->ttl_s);
-    for (size_t i = 0; i < s->n; i++)
-        if (s->items[i].act != REST_REMOVE)
-            (void)cJSON_AddItemToArray(values,
-                                       value_json(style, s, &s->items[i]));
-    if (style->set_mark[0] != NULL)
-        set_string(o, style->set_mark[0],
-                   style->set_mark[values->child != NULL ? 1 : 2]);
-    (void)cJSON_AddItemToObject(o, style->m.values, values);
     return o;
 }
 
@@ -188,7 +128,8 @@ static cJSON *batch_by_set(const struct rest_style *style,
     cJSON *list = cJSON_CreateArray(), *all;
 
     for (size_t i = 0; i < n; i++)
-        (void)cJSON_AddItemToArray(list, set_json(style, z, &sets[v[i].set]));
+        (void)cJSON_AddItemToArray(
+            list, rest_set_json(style, z, &sets[v[i].set], ALL_PARTS));
     if (style->sets == NULL)
         return list;
     all = cJSON_CreateObject();
@@ -210,7 +151,7 @@ char *rest_write_body(const struct rest *p, const struct rest_zone *z,
     else if (batch)
         o = batch_by_id(style, z, sets, v, n);
     else if (style->by_set)
-        o = set_json(style, z, s);
+        o = rest_set_json(style, z, s, ALL_PARTS);
     else if (v->item->act == REST_REMOVE)
         return NULL;
     else
@@ -333,9 +274,9 @@ static void send_batch(struct writing *w)
     char *body =
         rest_write_body(w->p, w->z, w->sets, &w->v[w->at], w->to - w->at, true);
 
-    rest_call(w->p, style->batch_method,
-              rest_path(w->p, w->a, style->paths.batch, &args), body,
-              on_written, w);
+    rest_action_call(w->p, style->batch_method,
+                     rest_path(w->p, w->a, style->paths.batch, &args), body,
+                     on_written, w);
     free(body);
 }
 
@@ -358,15 +299,60 @@ static void send_one(struct writing *w)
         method = "DELETE";
         path = style->paths.remove;
     }
-    rest_call(w->p, method, rest_path(w->p, w->a, path, &args), body,
-              on_written, w);
+    rest_action_call(w->p, method, rest_path(w->p, w->a, path, &args), body,
+                     on_written, w);
     free(body);
+}
+
+static void send_set(struct writing *w);
+
+static void on_set_call(void *arg, const struct rest_reply *r)
+{
+    struct writing *w = arg;
+    const struct rest_set *s = &w->sets[w->v[w->at].set];
+    const struct rest_set_call *c = &w->p->style->set_calls[++w->call];
+    unsigned due = rest_set_due(s);
+
+    while (c->method != NULL && (c->due & due) == 0)
+        c = &w->p->style->set_calls[++w->call];
+    if (r->err.code != ERR_NONE || c->method == NULL) {
+        w->call = 0;
+        on_written(w, r);
+        return;
+    }
+    w->wrote = true;
+    send_set(w);
+}
+
+/* The first call that is due, from w->call on. */
+static void send_set(struct writing *w)
+{
+    const struct rest_style *style = w->p->style;
+    const struct rest_set *s = &w->sets[w->v[w->at].set];
+    const struct rest_path_args args = {
+        .zone = w->z, .name = s->name, .type = rr_type_name(s->type)};
+    const struct rest_set_call *c = &style->set_calls[w->call];
+    const struct rest_reply nothing = {0};
+    cJSON *o;
+    char *body;
+
+    while (c->method != NULL && (c->due & rest_set_due(s)) == 0)
+        c = &style->set_calls[++w->call];
+    if (c->method == NULL) {
+        w->call = 0;
+        on_written(w, &nothing);
+        return;
+    }
+    o = rest_set_json(style, w->z, s, c->parts);
+    body = cJSON_PrintUnformatted(o);
+    rest_action_call(w->p, c->method, rest_path(w->p, w->a, c->path, &args),
+                     c->parts != 0 ? body : NULL, on_set_call, w);
+    cJSON_free(body);
+    cJSON_Delete(o);
 }
 
 static void next_write(struct writing *w)
 {
-    const struct rest_paths *paths = &w->p->style->paths;
-
     while (w->at < w->n && is_barred(w, w->at))
         w->at++;
     if (w->at >= w->n || w->stop.code != ERR_NONE) {
@@ -376,7 +362,9 @@ static void next_write(struct writing *w)
     choose(w);
     keep_removed(w);
     /* Where one set has no path of its own, it is a batch of one. */
-    if (w->to - w->at > 1 || (w->p->style->by_set && paths->change == NULL))
+    if (w->to - w->at == 1 && w->p->style->set_calls[0].method != NULL)
+        send_set(w);
+    else if (w->to - w->at > 1 || w->p->style->by_set)
         send_batch(w);
     else
         send_one(w);

@@ -35,6 +35,11 @@ void rest_zone_forget(struct rest_zone *z)
     z->is_known = false;
 }
 
+uint32_t rest_zone_min_ttl(const struct rest *p, const struct rest_zone *z)
+{
+    return z->has_min_ttl ? z->min_ttl_s : p->base.ops->caps.min_ttl_s;
+}
+
 void rest_zones_free(struct rest *p)
 {
     while (p->zones != NULL) {
@@ -83,6 +88,8 @@ static int on_item(void *arg, const cJSON *item, struct err *e)
         return err_set(e, ERR_RETRY, "zone %s has no %s in the answer",
                        g->z->name, paths->zone_id);
     g->z->is_known = true;
+    if (g->p->style->on_zone != NULL)
+        g->p->style->on_zone(g->z, item);
     return 0;
 }
 

@@ -25,13 +25,15 @@ static const struct config_field fields[] = {
      "-sha512 are taken.",
      "RFC2136_TSIG_FILE"},
     {"key-name", CONFIG_STR, false, false, NULL,
-     "Which key of the file; needed where it holds several."},
+     "Which key of the file; needed where it holds several.",
+     "RFC2136_TSIG_KEY"},
     {"sign-queries", CONFIG_BOOL, false, false, "no",
      "Sign the queries too: where views go by key, or the way to the server "
-     "is not trusted. Knot wants an acl with action query for the key then."},
+     "is not trusted. Knot wants an acl with action query for the key then.",
+     "RFC2136_SIGN_QUERIES"},
     {"timeout", CONFIG_STR, false, false, "5s",
-     "How long to wait for each answer."},
-    {NULL, CONFIG_STR, false, false, NULL, NULL},
+     "How long to wait for each answer.", "RFC2136_TIMEOUT"},
+    {0},
 };
 
 /* ---- options ------------------------------------------------------------- */
@@ -306,4 +308,5 @@ const struct provider_ops provider_rfc2136 = {
     .apply = rfc2136_apply,
     .write_spec = rfc2136_write_spec,
     .transfer_key = rfc2136_transfer_key,
+    .check = rfc2136_check,
 };

@@ -22,6 +22,7 @@
  *   rfc2136_outcome.c  what an edited set's read-back and answer come to
  *   rfc2136_apply.c    a change set
  *   rfc2136_spec.c     a spec's TXT record
+ *   rfc2136_check.c    what doctor asks
  * source: RFC 2136, RFC 8945 */
 
 struct rfc2136_memory;
@@ -254,5 +255,7 @@ void rfc2136_apply(struct provider *p, const struct change_set *set,
                    provider_apply_cb *cb, void *arg);
 void rfc2136_write_spec(struct provider *p, const struct spec_write *w,
                         provider_written_cb *cb, void *arg);
+void rfc2136_check(struct provider *p, const char *zone, provider_check_cb *cb,
+                   void *arg);
 
 #endif

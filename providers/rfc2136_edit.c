@@ -8,7 +8,7 @@
  * message; one that the server refuses is halved until the name that is to
  * blame stands alone. */
 
-#define NAMES_MAX 500u      /* in one message */
+#define NAMES_MAX 250u      /* in one message */
 #define MESSAGES_AT_ONCE 8u /* without their answers */
 #define PAUSE_MS 100        /* before another look */
 #define TRIES_MAX 5         /* against somebody else's changes */
@@ -318,22 +318,35 @@ static int send_parcel(struct editing *d, size_t slot, struct err *e)
     return rc;
 }
 
+static void send_on(void *arg)
+{
+    struct editing *d = arg;
+
+    d->timer = NULL;
+    send_more(d);
+}
+
+/* One at a turn of the loop: the server works on it while the next is put
+ * together. */
 static void send_more(struct editing *d)
 {
     struct err e = {0};
 
-    while (d->next < d->nparcels && d->stop.code == ERR_NONE &&
+    while (d->timer == NULL && d->next < d->nparcels &&
+           d->stop.code == ERR_NONE &&
            d->next - d->answered < MESSAGES_AT_ONCE) {
         size_t slot = d->next++;
         const struct parcel *c = &d->parcels[slot];
 
-        if (send_parcel(d, slot, &e) == 0)
+        if (send_parcel(d, slot, &e) == 0) {
+            d->timer = loop_timer_start(d->p->env.loop, 0, send_on, d);
             continue;
+        }
         d->answered++;
         for (size_t k = 0; k < c->n; k++)
             over(&d->o.sets[c->sets[k]], CHANGE_FAILED, &e);
     }
-    if (d->answered == d->next)
+    if (d->timer == NULL && d->answered == d->next)
         step(d);
 }
 

@@ -73,24 +73,39 @@ static void add_set(struct builder *b, const struct rfc2136_set *s)
              &s->v[i]);
 }
 
+/* Zone, prerequisite and update section, without copies of b's lists. */
+static ldns_pkt *packet(struct builder *b, const char *zone)
+{
+    ldns_rdf *name = ldns_dname_new_frm_str(zone);
+    ldns_pkt *pkt = name != NULL ? ldns_pkt_query_new(name, LDNS_RR_TYPE_SOA,
+                                                      LDNS_RR_CLASS_IN, 0)
+                                 : NULL;
+
+    if (pkt == NULL) {
+        ldns_rdf_deep_free(name);
+        return NULL;
+    }
+    ldns_pkt_set_opcode(pkt, LDNS_PACKET_UPDATE);
+    ldns_rr_list_deep_free(ldns_pkt_answer(pkt));
+    ldns_pkt_set_answer(pkt, b->need);
+    ldns_pkt_set_ancount(pkt, (uint16_t)ldns_rr_list_rr_count(b->need));
+    ldns_rr_list_deep_free(ldns_pkt_authority(pkt));
+    ldns_pkt_set_authority(pkt, b->updates);
+    ldns_pkt_set_nscount(pkt, (uint16_t)ldns_rr_list_rr_count(b->updates));
+    b->need = b->updates = NULL;
+    return pkt;
+}
+
 /* Takes what b holds. */
 static int finish(struct builder *b, const char *zone, uint8_t **wire,
                   size_t *len, struct err *e)
 {
-    ldns_rdf *name = ldns_dname_new_frm_str(zone);
-    ldns_pkt *pkt = NULL;
+    ldns_pkt *pkt = b->failed ? NULL : packet(b, zone);
     ldns_status status = LDNS_STATUS_MEM_ERR;
 
-    if (name != NULL && !b->failed)
-        pkt = ldns_update_pkt_new(name, LDNS_RR_CLASS_IN, b->need, b->updates,
-                                  NULL);
-    if (pkt != NULL) {
-        ldns_pkt_set_rd(pkt, false);
+    if (pkt != NULL)
         status = ldns_pkt2wire(wire, pkt, len);
-    }
-    ldns_pkt_free(pkt); /* with its copies of the lists */
-    if (pkt == NULL)
-        ldns_rdf_deep_free(name);
+    ldns_pkt_free(pkt);
     ldns_rr_list_deep_free(b->need);
     ldns_rr_list_deep_free(b->updates);
     if (status != LDNS_STATUS_OK)

@@ -8,7 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/late_lib.h"
+
+/* libxml2, loaded with the first document (late_lib.h says why):
+ * lib.FreeDoc() is xmlFreeDoc(). */
+#define EACH(F)                                                                \
+    F(CtxtGetLastError)                                                        \
+    F(CtxtReadMemory)                                                          \
+    F(DocGetRootElement)                                                       \
+    F(FreeDoc)                                                                 \
+    F(FreeParserCtxt)                                                          \
+    F(InitParser)                                                              \
+    F(NewParserCtxt)                                                           \
+    F(SAX2StartElementNs)                                                      \
+    F(StopParser)
+#define MEMBER(name) __typeof__(xml##name) *name;
+#define FUNCTION(name) {"xml" #name, offsetof(struct lib, name)},
+
+struct lib {
+    EACH(MEMBER)
+};
+
+static int load(struct lib *lib, struct err *e)
+{
+    static const struct late_function functions[] = {EACH(FUNCTION)};
+
+    return late_lib_load("libxml2.so.2", functions,
+                         sizeof functions / sizeof functions[0], lib, e);
+}
+
 struct xml {
+    struct lib lib;
     xmlDoc *doc;
     size_t elements;
     bool has_doctype, too_deep, too_many;
@@ -26,7 +56,7 @@ static void on_doctype(void *arg, const xmlChar *name, const xmlChar *id,
     (void)id;
     (void)system;
     x->has_doctype = true;
-    xmlStopParser(c);
+    x->lib.StopParser(c);
 }
 
 static void on_element(void *arg, const xmlChar *local, const xmlChar *prefix,
@@ -40,11 +70,11 @@ static void on_element(void *arg, const xmlChar *local, const xmlChar *prefix,
     x->too_many = x->elements > XML_MAX_ELEMENTS;
     x->too_deep = c->nodeNr >= XML_MAX_DEPTH;
     if (x->too_many || x->too_deep) {
-        xmlStopParser(c);
+        x->lib.StopParser(c);
         return;
     }
-    xmlSAX2StartElementNs(arg, local, prefix, uri, n_ns, ns, n_attrs,
-                          n_defaulted, attrs);
+    x->lib.SAX2StartElementNs(arg, local, prefix, uri, n_ns, ns, n_attrs,
+                              n_defaulted, attrs);
 }
 
 /* ---- what went wrong ----------------------------------------------------- */
@@ -69,7 +99,7 @@ static bool find_control(const char *data, size_t len, unsigned *byte,
 static int describe(const struct xml *x, xmlParserCtxt *c, const char *data,
                     size_t len, struct err *e)
 {
-    const xmlError *why = xmlCtxtGetLastError(c);
+    const xmlError *why = x->lib.CtxtGetLastError(c);
     unsigned byte;
     size_t line;
 
@@ -102,28 +132,34 @@ int xml_parse(const char *data, size_t len, size_t max_size, struct xml **out,
         return err_set(e, ERR_LIMIT,
                        "the XML has %zu bytes; at most %zu are read", len,
                        max_size);
-    xmlInitParser();
-    c = xmlNewParserCtxt();
+    x = mem_alloc(sizeof *x);
+    if (load(&x->lib, e) != 0) {
+        free(x);
+        return -1;
+    }
+    x->lib.InitParser();
+    c = x->lib.NewParserCtxt();
     if (c == NULL || c->sax == NULL)
         abort();
-    x = mem_alloc(sizeof *x);
     c->_private = x;
     c->sax->internalSubset = on_doctype;
     c->sax->externalSubset = on_doctype;
     c->sax->startElementNs = on_element;
-    x->doc = xmlCtxtReadMemory(c, data, (int)len, NULL, NULL,
-                               XML_PARSE_NONET | XML_PARSE_NOERROR |
-                                   XML_PARSE_NOWARNING | XML_PARSE_NOCDATA |
-                                   XML_PARSE_HUGE);
+    x->doc = x->lib.CtxtReadMemory(c, data, (int)len, NULL, NULL,
+                                   XML_PARSE_NONET | XML_PARSE_NOERROR |
+                                       XML_PARSE_NOWARNING | XML_PARSE_NOCDATA |
+                                       XML_PARSE_HUGE);
     if (x->doc == NULL || x->has_doctype || x->too_deep || x->too_many ||
-        c->wellFormed == 0 || xmlDocGetRootElement(x->doc) == NULL) {
+        c->wellFormed == 0 || x->lib.DocGetRootElement(x->doc) == NULL) {
         (void)describe(x, c, data, len, e);
+        x->lib.FreeParserCtxt(c);
         xml_free(x);
-        x = NULL;
+        *out = NULL;
+        return -1;
     }
-    xmlFreeParserCtxt(c);
+    x->lib.FreeParserCtxt(c);
     *out = x;
-    return x != NULL ? 0 : -1;
+    return 0;
 }
 
 void xml_free(struct xml *x)
@@ -131,7 +167,7 @@ void xml_free(struct xml *x)
     if (x == NULL)
         return;
     if (x->doc != NULL)
-        xmlFreeDoc(x->doc);
+        x->lib.FreeDoc(x->doc);
     free(x);
 }
 
@@ -139,7 +175,7 @@ void xml_free(struct xml *x)
 
 const xmlNode *xml_root(const struct xml *x)
 {
-    return xmlDocGetRootElement(x->doc);
+    return x->lib.DocGetRootElement(x->doc);
 }
 
 bool xml_is(const xmlNode *n, const char *local)

@@ -20,7 +20,7 @@ struct xml; /* a parsed document */
  * out: *x — freed by xml_free
  * returns 0, or -1 with e set: ERR_RETRY (not well-formed: the place and
  * reason; a control character is named), ERR_LIMIT (too large, too deep, too
- * many elements), ERR_INPUT (has a DOCTYPE)
+ * many elements), ERR_INPUT (has a DOCTYPE), ERR_LOCAL (no libxml2)
  * source: xmlCtxtReadMemory(3), XML 1.0 2.2 */
 MUST_CHECK int xml_parse(const char *data, size_t len, size_t max_size,
                          struct xml **out, struct err *e);

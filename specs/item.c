@@ -130,23 +130,27 @@ static int read_data(struct spec_reader *r, const struct spec_value *v,
 static int read_ttl(struct spec_reader *r, const struct spec_value *v,
                     struct spec_item *item)
 {
-    item->rec.ttl_s = r->own.v[SPEC_DEFAULT_TTL];
-    if (v == NULL)
-        return 0;
-    return spec_member_number(r, v, MEMBER(TTL), &item->rec.ttl_s);
+    int64_t ttl_s = r->own.v[SPEC_DEFAULT_TTL];
+
+    if (v != NULL && spec_member_number(r, v, MEMBER(TTL), &ttl_s) != 0)
+        return -1;
+    item->rec.ttl_s = (int32_t)ttl_s;
+    return 0;
 }
 
 static int read_row(struct spec_reader *r, const struct spec_value *v,
                     struct spec_item *item)
 {
     const struct spec_value *given[SPEC_NROW];
+    size_t nchecks = 0;
 
     if (spec_member_collect(r, v, &spec_item_rows, given) != 0 ||
         read_name(r, v, given[SPEC_ROW_NAME], NULL, item) != 0 ||
         read_data(r, given[SPEC_ROW_DATA], -1, item) != 0 ||
         spec_check_read(r, given[SPEC_ROW_CHECK], &r->rows, &item->rec.checks,
-                        &item->rec.nchecks) != 0)
+                        &nchecks) != 0)
         return -1;
+    item->rec.nchecks = (uint32_t)nchecks;
     return read_ttl(r, given[SPEC_ROW_TTL], item);
 }
 
@@ -177,7 +181,7 @@ static int read_dc(struct spec_reader *r, const struct spec_value *v,
         return spec_member_error(r, v, "the name of a dc");
     if (spec_scope_find(r, v, name, 1u << SPEC_NAMED_DC, &kind, &id) != 0)
         return -1;
-    item->rec.dc = (long)id;
+    item->rec.dc = (int32_t)id;
     return 0;
 }
 
@@ -294,6 +298,7 @@ static int read_record(struct spec_reader *r, const struct spec_value *v,
     const struct spec_value *given[SPEC_NITEM];
     const struct spec_value *check;
     int64_t type = -1;
+    size_t nchecks = 0;
 
     if (spec_member_collect(r, v, &spec_item_records, given) != 0)
         return -1;
@@ -304,9 +309,10 @@ static int read_record(struct spec_reader *r, const struct spec_value *v,
         read_data(r, given[SPEC_ITEM_DATA], type, item) != 0)
         return -1;
     check = given[SPEC_ITEM_CHECK];
-    if (check != NULL && spec_check_read(r, check, &r->own, &item->rec.checks,
-                                         &item->rec.nchecks) != 0)
+    if (check != NULL &&
+        spec_check_read(r, check, &r->own, &item->rec.checks, &nchecks) != 0)
         return -1;
+    item->rec.nchecks = (uint32_t)nchecks;
     if (read_cond(r, given[SPEC_ITEM_IF], &item->rec.when) != 0 ||
         read_dc(r, given[SPEC_ITEM_DC], item) != 0 ||
         read_dr(r, given, item) != 0 ||
@@ -331,7 +337,7 @@ int spec_item_read_list(struct spec_reader *r, const struct spec_value *list,
 
         item->array = array;
         item->at = k;
-        item->rec.document = document;
+        item->rec.document = (uint32_t)document;
         item->rec.dc = -1;
         item->rec.fallback = array == SPEC_IN_FALLBACK;
         item->rec.pointer = arena_strdup(r->arena, spec_value_pointer(k, ptr));

@@ -154,7 +154,7 @@ static void number_items(struct spec_doc *d)
 
         if (item->dropped)
             continue;
-        item->rec.position = n++;
+        item->rec.position = (uint32_t)n++;
         places[item->array]++;
         if (!item->prio_given)
             item->rec.prio = (int64_t)places[item->array];
@@ -277,7 +277,7 @@ static int fill_set(struct spec_reader *r, const struct spec_doc *d,
         recs[i] = items[i]->rec;
         if (recs[i].dc >= 0)
             recs[i].dc =
-                (long)spec_scope_index(r, SPEC_NAMED_DC, (size_t)recs[i].dc);
+                (int32_t)spec_scope_index(r, SPEC_NAMED_DC, (size_t)recs[i].dc);
         set->nrecords += !recs[i].fallback;
         if (ttl_s >= 0 && (set->ttl_s < 0 || ttl_s < set->ttl_s))
             set->ttl_s = ttl_s;

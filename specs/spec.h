@@ -168,28 +168,29 @@ struct spec_dc {
 /* --- records and sets ------------------------------------------------------
  */
 
+/* One for each target: bytes count. */
 struct spec_record {
-    const char *name; /* canonical */
-    enum spec_type type;
+    const char *name;     /* canonical */
+    const char *data;     /* canonical: RFC 5952 address or canonical name */
+    const size_t *checks; /* of `check`: indices into spec.checks, ANDed */
+    const struct spec_cond *when;    /* `if`; NULL: none */
+    const struct spec_cond *dr_cond; /* NULL: none */
+    const char *view;                /* NULL: in every view */
+    const char *pointer;             /* "/records/0" of its document */
+    int64_t return_after_ms;         /* 0: at once */
+    int64_t prio;     /* place in the chain: `prio`, else the position in
+                         its array counted from 1; smaller comes first */
+    struct addr addr; /* A, AAAA */
+    uint32_t nchecks;
+    uint32_t position; /* in reading order, breaks ties */
+    uint32_t document; /* index of the TXT record it came from */
+    int32_t dc;        /* index into spec.dcs; -1: none */
+    int32_t ttl_s;     /* -1: none given */
+    enum spec_type type : 8;
     bool fallback; /* of fallbackRecords */
     bool dr;       /* disaster recovery: drIfNoRecords, drCond or dr */
     bool dr_if_no_records;
     bool return_manual;
-    const char *data;     /* canonical: RFC 5952 address or canonical name */
-    struct addr addr;     /* A, AAAA */
-    const size_t *checks; /* of `check`: indices into spec.checks, ANDed */
-    size_t nchecks;
-    const struct spec_cond *when;    /* `if`; NULL: none */
-    long dc;                         /* index into spec.dcs; -1: none */
-    const struct spec_cond *dr_cond; /* NULL: none */
-    int64_t return_after_ms;         /* 0: at once */
-    const char *view;                /* NULL: in every view */
-    int64_t ttl_s;                   /* -1: none given */
-    int64_t prio;        /* place in the chain: `prio`, else the position in
-                            its array counted from 1; smaller comes first */
-    size_t position;     /* in reading order, breaks ties */
-    const char *pointer; /* "/records/0" of its document */
-    size_t document;     /* index of the TXT record it came from */
 };
 
 /* The records of one (name, type, view). Where a name and type has records

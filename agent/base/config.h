@@ -205,6 +205,10 @@ MUST_CHECK int config_secret_file_get(const struct config_provider *p,
                                       const char *option, char **text,
                                       struct err *e);
 void config_secret_free(char *secret); /* NULL is fine */
+/* A server may send back what it was sent: asterisks take the place of secret
+ * in text, and of its first bytes (4 at least) where the text was cut in it:
+ * before "…", a quote or the text's end. secret NULL: nothing is done. */
+void config_secret_blank(char *text, const char *secret);
 /* The content of the file that option NAME-file names: no secret.
  * max: bytes at most
  * out: *text — heap, NUL-terminated; NULL when the option is not given

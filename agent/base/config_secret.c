@@ -9,6 +9,7 @@
 #include "agent/base/mem.h"
 
 #define SECRET_MAX 4096
+#define CUT_MIN 4u /* bytes of a secret that are worth hiding */
 
 static const char *given(const struct config_provider *p, const char *name)
 {
@@ -255,4 +256,25 @@ void config_secret_free(char *secret)
         return;
     explicit_bzero(secret, strlen(secret));
     free(secret);
+}
+
+static bool is_cut(const char *rest)
+{
+    return *rest == '\0' || *rest == '"' || strncmp(rest, "…", 3) == 0;
+}
+
+void config_secret_blank(char *text, const char *secret)
+{
+    size_t len = secret != NULL ? strlen(secret) : 0;
+
+    for (char *at = text; len > 0 && *at != '\0'; at++) {
+        size_t n = 0;
+
+        while (n < len && at[n] == secret[n])
+            n++;
+        if (n == len || (n >= CUT_MIN && is_cut(at + n))) {
+            memset(at, '*', n);
+            at += n - 1;
+        }
+    }
 }

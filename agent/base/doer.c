@@ -24,9 +24,11 @@ static struct doer_task *self_run(const struct doer *d, struct loop *l,
                                   const struct doer_command *c, proc_cb *cb,
                                   void *arg)
 {
+    const struct proc_setting s = {c->dir, c->env, c->stdio};
+
     (void)d;
-    return (struct doer_task *)proc_run(l, c->argv, c->dir, c->input,
-                                        c->input_len, c->timeout_ms, cb, arg);
+    return (struct doer_task *)proc_run_in(
+        l, c->argv, &s, c->input, c->input_len, c->timeout_ms, cb, arg);
 }
 
 static void self_drop(struct doer_task *t)

@@ -15,7 +15,13 @@
  * the configuration only and looks the rest up in its own reading of it; the
  * paths and words beside them are what this process itself would use. */
 
-enum doer_kind { DOER_CHECK, DOER_RELOAD, DOER_NOTIFY, DOER_COMMAND };
+enum doer_kind {
+    DOER_CHECK,
+    DOER_RELOAD,
+    DOER_NOTIFY,
+    DOER_COMMAND,
+    DOER_HOOK
+};
 
 #define DOER_NOTIFY_MS 10000 /* a notify command may take */
 
@@ -29,6 +35,8 @@ struct doer_command {
     int64_t timeout_ms;
     char *const *argv; /* as proc_run */
     const char *dir;   /* as proc_run */
+    char *const *env;  /* as proc_run_in */
+    const int *stdio;  /* HOOK: as proc_run_in; open until cb starts */
 };
 
 struct helper;

@@ -20,6 +20,7 @@ struct doer_task {
     void *arg;
     char *message; /* not sent yet; NULL: it is */
     size_t len;
+    const int *stdio;           /* to go with it; NULL: none */
     struct loop_timer *refused; /* it cannot be sent */
     struct err why;
     struct doer_task *prev, *next;
@@ -175,9 +176,11 @@ static void on_refused(void *arg)
 }
 
 /* returns false when the socket is full, or gone. */
-static bool send_one(struct helper *h, const void *p, size_t len)
+static bool send_one(struct helper *h, const void *p, size_t len,
+                     const int *stdio)
 {
-    return helper_send(h->runs, MSG_DONTWAIT, p, len, NULL, 0, NULL, 0) == 0;
+    return helper_send(h->runs, MSG_DONTWAIT, p, len, NULL, 0, stdio,
+                       stdio != NULL ? HELPER_STDIO : 0) == 0;
 }
 
 static void on_ready(uv_poll_t *p, int status, int events);
@@ -193,7 +196,7 @@ static void send_waiting(struct helper *h)
     {
         if (t->message == NULL)
             continue;
-        if (!send_one(h, t->message, t->len)) {
+        if (!send_one(h, t->message, t->len, t->stdio)) {
             full = true; /* its end is seen by reading */
             break;
         }
@@ -285,6 +288,7 @@ static struct doer_task *helper_run(const struct doer *d, struct loop *l,
         t->id = ++h->next_id;
     t->cb = cb;
     t->arg = arg;
+    t->stdio = c->stdio;
     DL_APPEND(h->tasks, t);
     t->why = h->why;
     if (t->why.code == ERR_NONE && h->poll == NULL)
@@ -309,7 +313,7 @@ static void helper_drop(struct doer_task *t)
     /* When the socket is full the command ends by its own time limit. */
     if (t->message == NULL && t->refused == NULL && h->poll != NULL &&
         helper_request_encode(&r, &b, NULL) == 0)
-        (void)send_one(h, buf_get(&b), b.len);
+        (void)send_one(h, buf_get(&b), b.len, NULL);
     buf_fini(&b);
     task_free(t);
 }

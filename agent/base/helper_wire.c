@@ -125,6 +125,7 @@ static const struct needs *needs_of(const struct head *h)
         [DOER_RELOAD] = {true, true, .id = true},
         [DOER_NOTIFY] = {.input = true, .id = true},
         [DOER_COMMAND] = {true, .target = true, .id = true},
+        [DOER_HOOK] = {true, .id = true},
     };
 
     if (h->op == HELPER_RUN)

@@ -41,6 +41,7 @@ enum helper_op {
 #define HELPER_INPUT_MAX ((size_t)64 << 10)
 #define HELPER_ANSWER_MAX ((size_t)128 << 10)
 #define HELPER_FILES_MAX 200 /* below SCM_MAX_FD */
+#define HELPER_STDIO 2       /* go with RUN HOOK */
 #define HELPER_TIMEOUT_MAX_MS 3600000
 
 /* A file as stat(2) tells it from others. */

@@ -1,11 +1,11 @@
 #include "agent/base/http.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/buf.h"
+#include "agent/base/curl_lib.h"
 #include "agent/base/http_pin.h"
 #include "agent/base/mem.h"
 
@@ -26,6 +26,7 @@ struct watch {    /* one socket of libcurl */
 
 struct call {
     struct http *h;
+    const struct curl_lib *lib;
     CURL *easy;
     struct curl_slist *headers;
     char *body, *pin_text;
@@ -45,7 +46,8 @@ struct call {
 
 struct http {
     struct loop *loop;
-    CURLM *multi;
+    struct curl_lib lib;
+    CURLM *multi;      /* NULL: nothing was sent yet, lib is not loaded */
     uv_timer_t *timer; /* heap: outlives http_free until it is closed */
     struct watch *watches;
     struct call *calls;
@@ -65,12 +67,12 @@ static void collect_ended(struct http *h)
     CURLMsg *m;
     int left;
 
-    while ((m = curl_multi_info_read(h->multi, &left)) != NULL) {
+    while ((m = h->lib.multi_info_read(h->multi, &left)) != NULL) {
         struct call *c = NULL;
 
         if (m->msg != CURLMSG_DONE)
             continue;
-        (void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &c);
+        (void)h->lib.easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &c);
         call_ended(c, m->data.result);
     }
 }
@@ -87,7 +89,7 @@ static void on_socket(uv_poll_t *uv, int status, int events)
         flags |= CURL_CSELECT_IN;
     if ((events & UV_WRITABLE) != 0)
         flags |= CURL_CSELECT_OUT;
-    (void)curl_multi_socket_action(h->multi, w->fd, flags, &running);
+    (void)h->lib.multi_socket_action(h->multi, w->fd, flags, &running);
     collect_ended(h);
 }
 
@@ -114,7 +116,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
     if (what == CURL_POLL_REMOVE) {
         if (w != NULL) {
             watch_close(w);
-            (void)curl_multi_assign(h->multi, fd, NULL);
+            (void)h->lib.multi_assign(h->multi, fd, NULL);
         }
         return 0;
     }
@@ -128,7 +130,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
         }
         w->next = h->watches;
         h->watches = w;
-        (void)curl_multi_assign(h->multi, fd, w);
+        (void)h->lib.multi_assign(h->multi, fd, w);
     }
     if (what == CURL_POLL_IN || what == CURL_POLL_INOUT)
         events |= UV_READABLE;
@@ -142,7 +144,8 @@ static void on_timer(uv_timer_t *t)
     struct http *h = t->data;
     int running;
 
-    (void)curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    (void)h->lib.multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0,
+                                     &running);
     collect_ended(h);
 }
 
@@ -163,17 +166,26 @@ struct http *http_new(struct loop *l)
     struct http *h = mem_alloc(sizeof *h);
 
     h->loop = l;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
-        (h->multi = curl_multi_init()) == NULL)
-        abort();
     h->timer = mem_alloc(sizeof *h->timer);
     (void)uv_timer_init(loop_uv(l), h->timer);
     h->timer->data = h;
-    (void)curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-    (void)curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
-    (void)curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, want_timer);
-    (void)curl_multi_setopt(h->multi, CURLMOPT_TIMERDATA, h);
     return h;
+}
+
+static int load_curl(struct http *h, struct err *e)
+{
+    if (h->multi != NULL)
+        return 0;
+    if (curl_lib_load(&h->lib, e) != 0)
+        return -1;
+    if (h->lib.global_init(CURL_GLOBAL_DEFAULT) != 0 ||
+        (h->multi = h->lib.multi_init()) == NULL)
+        abort();
+    (void)h->lib.multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+    (void)h->lib.multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
+    (void)h->lib.multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+    (void)h->lib.multi_setopt(h->multi, CURLMOPT_TIMERDATA, h);
+    return 0;
 }
 
 /* ---- one call ---------------------------------------------------------- */
@@ -187,13 +199,14 @@ static void call_free(struct call *c)
     *at = c->next;
     loop_timer_cancel(c->deliver);
     if (c->easy != NULL) {
-        (void)curl_multi_remove_handle(c->h->multi, c->easy);
-        curl_easy_cleanup(c->easy);
+        (void)c->lib->multi_remove_handle(c->h->multi, c->easy);
+        c->lib->easy_cleanup(c->easy);
     }
     /* Bodies and headers carry passwords and session ids. */
     for (struct curl_slist *l = c->headers; l != NULL; l = l->next)
         explicit_bzero(l->data, strlen(l->data));
-    curl_slist_free_all(c->headers);
+    if (c->headers != NULL)
+        c->lib->slist_free_all(c->headers);
     if (c->body != NULL)
         explicit_bzero(c->body, c->body_len);
     free(c->body);
@@ -208,12 +221,14 @@ void http_free(struct http *h)
         return;
     while (h->calls != NULL)
         call_free(h->calls);
-    (void)curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, NULL);
-    (void)curl_multi_cleanup(h->multi);
+    if (h->multi != NULL) {
+        (void)h->lib.multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, NULL);
+        (void)h->lib.multi_cleanup(h->multi);
+        h->lib.global_cleanup();
+    }
     while (h->watches != NULL)
         watch_close(h->watches);
     uv_close((uv_handle_t *)h->timer, free_handle);
-    curl_global_cleanup();
     free(h);
 }
 
@@ -246,8 +261,8 @@ static void describe(struct call *c, struct err *e)
                        "the connection was closed during the TLS handshake");
     if (c->detail[0] == '\0')
         (void)snprintf(c->detail, sizeof c->detail, "%s",
-                       curl_easy_strerror(c->code));
-    (void)curl_easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &sent);
+                       c->lib->easy_strerror(c->code));
+    (void)c->lib->easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &sent);
     if (c->too_big || c->code == CURLE_FILESIZE_EXCEEDED)
         (void)err_set(e, ERR_LIMIT, "%s: the answer is larger than %zu bytes",
                       c->where, c->answer.max);
@@ -267,15 +282,16 @@ static void describe(struct call *c, struct err *e)
 
 const char *http_header(const struct http_response *r, const char *name)
 {
+    const struct call *c = r->call;
     struct curl_header *h;
     size_t last;
 
-    if (r->easy == NULL ||
-        curl_easy_header(r->easy, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+    if (c == NULL || c->lib->easy_header(c->easy, name, 0, CURLH_HEADER, -1,
+                                         &h) != CURLHE_OK)
         return NULL;
     last = h->amount - 1;
-    if (last > 0 && curl_easy_header(r->easy, name, last, CURLH_HEADER, -1,
-                                     &h) != CURLHE_OK)
+    if (last > 0 && c->lib->easy_header(c->easy, name, last, CURLH_HEADER, -1,
+                                        &h) != CURLHE_OK)
         return NULL;
     return h->value;
 }
@@ -286,19 +302,20 @@ static void read_status(struct call *c, struct http_response *r)
     const char *date;
     char *s = NULL;
 
-    r->easy = c->easy;
-    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
-    (void)curl_easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
-    if (curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
+    r->call = c;
+    (void)c->lib->easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &r->status);
+    (void)c->lib->easy_getinfo(c->easy, CURLINFO_REDIRECT_URL, &r->location);
+    if (c->lib->easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &s) == CURLE_OK &&
         s != NULL)
         r->content_type = s;
     if ((r->status == 429 || r->status == 503) &&
-        curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) == CURLE_OK &&
+        c->lib->easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after) ==
+            CURLE_OK &&
         after > 0)
         r->retry_after_s = after;
     date = http_header(r, "Date");
     if (date != NULL)
-        r->date_s = curl_getdate(date, NULL);
+        r->date_s = c->lib->getdate(date, NULL);
     r->body = buf_get(&c->answer);
     r->body_len = c->answer.len;
 }
@@ -315,7 +332,8 @@ static void deliver(void *arg)
     if (c->broken.code != ERR_NONE) {
         r.err = c->broken;
     } else {
-        if (curl_easy_getinfo(c->easy, CURLINFO_PRIMARY_IP, &ip) == CURLE_OK &&
+        if (c->lib->easy_getinfo(c->easy, CURLINFO_PRIMARY_IP, &ip) ==
+                CURLE_OK &&
             ip != NULL && ip[0] != '\0')
             r.ip_family = strchr(ip, ':') != NULL ? 6 : 4;
         if (c->code == CURLE_OK)
@@ -338,7 +356,7 @@ void http_give_up(struct http *h)
     for (struct call *c = h->calls; c != NULL; c = c->next) {
         if (c->deliver != NULL)
             continue;
-        (void)curl_multi_remove_handle(h->multi, c->easy);
+        (void)h->lib.multi_remove_handle(h->multi, c->easy);
         (void)snprintf(c->detail, sizeof c->detail, "no answer in time");
         call_ended(c, CURLE_ABORTED_BY_CALLBACK);
     }
@@ -364,10 +382,10 @@ static CURLcode on_ssl_ctx(CURL *easy, void *ssl_ctx, void *arg)
 
 #define SET(c, option, value)                                                  \
     do {                                                                       \
-        CURLcode set_rc = curl_easy_setopt((c)->easy, option, value);          \
+        CURLcode set_rc = (c)->lib->easy_setopt((c)->easy, option, value);     \
         if (set_rc != CURLE_OK)                                                \
             return err_set(&(c)->broken, ERR_LOCAL, "%s: libcurl: %s",         \
-                           (c)->where, curl_easy_strerror(set_rc));            \
+                           (c)->where, (c)->lib->easy_strerror(set_rc));       \
     } while (0)
 
 static int set_limits(struct call *c, const struct http_request *req)
@@ -450,14 +468,15 @@ static int set_content(struct call *c, const struct http_request *req)
         memcpy(c->body, req->body, req->body_len);
         SET(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
         SET(c, CURLOPT_POSTFIELDS, c->body);
-        c->headers = curl_slist_append(c->headers, "Expect:");
+        c->headers = c->lib->slist_append(c->headers, "Expect:");
     }
     SET(c, CURLOPT_CUSTOMREQUEST, method);
     SET(c, CURLOPT_NOBODY, strcmp(method, "HEAD") == 0 ? 1L : 0L);
     if (!safe && !req->repeatable)
         SET(c, CURLOPT_FRESH_CONNECT, 1L);
     for (size_t i = 0; req->headers != NULL && req->headers[i] != NULL; i++) {
-        struct curl_slist *l = curl_slist_append(c->headers, req->headers[i]);
+        struct curl_slist *l =
+            c->lib->slist_append(c->headers, req->headers[i]);
 
         if (l == NULL)
             abort();
@@ -471,10 +490,11 @@ static int set_up(struct call *c, const struct http_request *req)
 {
     struct http_url u;
 
-    if (http_url_parse(req->url, &u, &c->broken) != 0)
+    if (load_curl(c->h, &c->broken) != 0 ||
+        http_url_parse(req->url, &u, &c->broken) != 0)
         return -1;
     (void)snprintf(c->where, sizeof c->where, "%s:%d", u.host, u.port);
-    c->easy = curl_easy_init();
+    c->easy = c->lib->easy_init();
     if (c->easy == NULL)
         abort();
     SET(c, CURLOPT_URL, req->url);
@@ -485,7 +505,7 @@ static int set_up(struct call *c, const struct http_request *req)
     if (set_limits(c, req) != 0 || set_content(c, req) != 0 ||
         (u.https && set_tls(c, req) != 0))
         return -1;
-    if (curl_multi_add_handle(c->h->multi, c->easy) != CURLM_OK)
+    if (c->lib->multi_add_handle(c->h->multi, c->easy) != CURLM_OK)
         return err_set(&c->broken, ERR_LOCAL, "%s: libcurl takes no more calls",
                        c->where);
     return 0;
@@ -497,6 +517,7 @@ void http_send(struct http *h, const struct http_request *req, http_cb *cb,
     struct call *c = mem_alloc(sizeof *c);
 
     c->h = h;
+    c->lib = &h->lib;
     c->cb = cb;
     c->arg = arg;
     c->next = h->calls;

@@ -52,12 +52,12 @@ struct http_response {
                               ERR_UNKNOWN: sent, no whole answer;
                               ERR_INPUT: certificate or pin refused (the text
                               prints the pin to paste); ERR_LIMIT: too big */
-    void *easy;            /* for http_header, nobody else's business */
+    const void *call;      /* for http_header, nobody else's business */
 };
 typedef void http_cb(void *arg, const struct http_response *r);
 /* The value of a header of the answer (the last of that name; letter case does
  * not count), NULL when there is none; borrowed during cb. r may be made by
- * hand, with easy NULL. source: curl_easy_header(3) */
+ * hand, with call NULL. source: curl_easy_header(3) */
 const char *http_header(const struct http_response *r, const char *name);
 
 struct http *http_new(struct loop *l) __attribute__((returns_nonnull));

@@ -1,33 +1,38 @@
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "agent/base/addr.h"
+#include "agent/base/curl_lib.h"
 #include "agent/base/http.h"
 
-/* Puts a part of u into out; false when it is missing or too long. */
-static bool get_part(CURLU *u, CURLUPart what, unsigned flags, char *out,
-                     size_t size)
+struct parts {
+    struct curl_lib lib;
+    CURLU *u;
+};
+
+/* Puts a part of p into out; false when it is missing or too long. */
+static bool get_part(const struct parts *p, CURLUPart what, unsigned flags,
+                     char *out, size_t size)
 {
     char *s = NULL;
     bool ok = false;
 
-    if (curl_url_get(u, what, &s, flags) == CURLUE_OK && s != NULL &&
+    if (p->lib.url_get(p->u, what, &s, flags) == CURLUE_OK && s != NULL &&
         strlen(s) < size) {
         memcpy(out, s, strlen(s) + 1);
         ok = true;
     }
-    curl_free(s);
+    p->lib.free(s);
     return ok;
 }
 
-static bool has_part(CURLU *u, CURLUPart what)
+static bool has_part(const struct parts *p, CURLUPart what)
 {
     char *s = NULL;
-    bool has = curl_url_get(u, what, &s, 0) == CURLUE_OK;
+    bool has = p->lib.url_get(p->u, what, &s, 0) == CURLUE_OK;
 
-    curl_free(s);
+    p->lib.free(s);
     return has;
 }
 
@@ -51,22 +56,22 @@ static bool is_loopback(const char *host)
     return addr_parse(host, &a) == 0 && addr_classify(&a) == ADDR_LOOPBACK;
 }
 
-static int read_parts(CURLU *u, const char *url, struct http_url *out,
-                      struct err *e)
+static int read_parts(const struct parts *p, const char *url,
+                      struct http_url *out, struct err *e)
 {
     char scheme[16], port[16];
 
-    if (!get_part(u, CURLUPART_SCHEME, 0, scheme, sizeof scheme) ||
+    if (!get_part(p, CURLUPART_SCHEME, 0, scheme, sizeof scheme) ||
         (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
         return err_set(e, ERR_INPUT,
                        "\"%.200s\" is not an http:// or https:// URL", url);
-    if (has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD))
+    if (has_part(p, CURLUPART_USER) || has_part(p, CURLUPART_PASSWORD))
         return err_set(e, ERR_INPUT,
                        "the URL holds a user or password; they have options "
                        "of their own");
-    if (!get_part(u, CURLUPART_HOST, 0, out->host, sizeof out->host) ||
+    if (!get_part(p, CURLUPART_HOST, 0, out->host, sizeof out->host) ||
         out->host[0] == '\0' ||
-        !get_part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT, port, sizeof port))
+        !get_part(p, CURLUPART_PORT, CURLU_DEFAULT_PORT, port, sizeof port))
         return err_set(e, ERR_INPUT, "\"%.200s\" has no host", url);
     strip_brackets(out->host);
     out->https = strcmp(scheme, "https") == 0;
@@ -77,18 +82,21 @@ static int read_parts(CURLU *u, const char *url, struct http_url *out,
 
 int http_url_parse(const char *url, struct http_url *out, struct err *e)
 {
-    CURLU *u = curl_url();
+    struct parts p;
     int rc;
 
     memset(out, 0, sizeof *out);
-    if (u == NULL || curl_url_set(u, CURLUPART_URL, url,
-                                  CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+    if (curl_lib_load(&p.lib, e) != 0)
+        return -1;
+    p.u = p.lib.url();
+    if (p.u == NULL || p.lib.url_set(p.u, CURLUPART_URL, url,
+                                     CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
         rc = err_set(e, ERR_INPUT,
                      "\"%.200s\" is not a URL; write "
                      "https://HOST:PORT/PATH",
                      url);
     else
-        rc = read_parts(u, url, out, e);
-    curl_url_cleanup(u);
+        rc = read_parts(&p, url, out, e);
+    p.lib.url_cleanup(p.u);
     return rc;
 }

@@ -8,9 +8,9 @@
 
 #define CAP_FIRST 16
 
-static const char *key_of(const void *row)
+static const char *key_of(const struct keytable *t, const void *row)
 {
-    return *(char *const *)row;
+    return (const char *)row + t->key_at;
 }
 
 /* Where the slots lie is chance from outside, and differs from table to
@@ -32,14 +32,14 @@ void *keytable_find(const struct keytable *t, const char *key)
         return NULL;
     for (size_t at = home(t, key); t->slots[at] != NULL;
          at = (at + 1) & (t->cap - 1))
-        if (strcmp(key_of(t->slots[at]), key) == 0)
+        if (strcmp(key_of(t, t->slots[at]), key) == 0)
             return t->slots[at];
     return NULL;
 }
 
 static void place(struct keytable *t, void *row)
 {
-    size_t at = home(t, key_of(row));
+    size_t at = home(t, key_of(t, row));
 
     while (t->slots[at] != NULL)
         at = (at + 1) & (t->cap - 1);
@@ -49,8 +49,8 @@ static void place(struct keytable *t, void *row)
 void keytable_add(struct keytable *t, void *row)
 {
     if (4 * (t->n + 1) > 3 * t->cap) {
-        struct keytable more = {NULL, t->n,
-                                t->cap > 0 ? 2 * t->cap : CAP_FIRST};
+        struct keytable more = {NULL, t->n, t->cap > 0 ? 2 * t->cap : CAP_FIRST,
+                                t->key_at};
 
         more.slots = mem_array(more.cap, sizeof(void *));
         for (size_t i = 0; i < t->cap; i++)
@@ -67,14 +67,14 @@ void keytable_add(struct keytable *t, void *row)
  * Art of Computer Programming 3, 6.4, Algorithm R */
 void keytable_remove(struct keytable *t, const void *row)
 {
-    size_t mask = t->cap - 1, gap = home(t, key_of(row)), at;
+    size_t mask = t->cap - 1, gap = home(t, key_of(t, row)), at;
 
     while (t->slots[gap] != row)
         gap = (gap + 1) & mask;
     t->slots[gap] = NULL;
     t->n--;
     for (at = (gap + 1) & mask; t->slots[at] != NULL; at = (at + 1) & mask) {
-        size_t want = home(t, key_of(t->slots[at]));
+        size_t want = home(t, key_of(t, t->slots[at]));
 
         if (((at - want) & mask) < ((at - gap) & mask))
             continue;
@@ -87,15 +87,14 @@ void keytable_remove(struct keytable *t, const void *row)
 void keytable_fini(struct keytable *t)
 {
     free(t->slots);
-    *t = (struct keytable){NULL, 0, 0};
+    *t = (struct keytable){.key_at = t->key_at};
 }
 
-void *keytable_row(size_t size, const char *key)
+void *keytable_row(size_t key_at, const char *key)
 {
     size_t len = strlen(key) + 1;
-    unsigned char *row = mem_alloc(size + len);
-    char *copy = memcpy(row + size, key, len);
+    unsigned char *row = mem_alloc(key_at + len);
 
-    memcpy(row, &copy, sizeof copy);
+    memcpy(row + key_at, key, len);
     return row;
 }

@@ -4,11 +4,12 @@
 #include <stddef.h>
 
 /* Rows by their text, for tables with very many: 11 to 21 bytes a row, where
- * uthash takes 72. The first member of a row is `char *key`: the table reads
- * nothing else. Rows belong to the caller. Zeroed: empty. */
+ * uthash takes 72. The last member of a row is `char key[]`: the table reads
+ * nothing else. Rows belong to the caller. Empty: {.key_at = offset of key}. */
 struct keytable {
     void **slots;
     size_t n, cap; /* cap: a power of two, or 0 */
+    size_t key_at; /* bytes from a row's beginning to its key */
 };
 
 void *keytable_find(const struct keytable *t, const char *key); /* or NULL */
@@ -17,9 +18,9 @@ void keytable_add(struct keytable *t, void *row);
 void keytable_remove(struct keytable *t, const void *row); /* one that is in */
 void keytable_fini(struct keytable *t);                    /* frees no row */
 
-/* A row of size bytes, zeroed, with a copy of the text behind it as its key:
- * one piece of memory, freed by free. */
-void *keytable_row(size_t size, const char *key)
+/* A row, zeroed, with a copy of the text as its key: one piece of memory,
+ * freed by free. key_at: as in the table */
+void *keytable_row(size_t key_at, const char *key)
     __attribute__((malloc, returns_nonnull));
 
 #endif

@@ -233,11 +233,12 @@ static void init_pipe(struct proc *r, uv_pipe_t *p, uv_file fd)
     (void)uv_pipe_open(p, fd);
 }
 
-static int spawn(struct proc *r, char *const *argv, const char *dir,
-                 uv_file in_fd, uv_file out_fd)
+static int spawn(struct proc *r, char *const *argv,
+                 const struct proc_setting *s, uv_file in_fd, uv_file out_fd)
 {
     uv_stdio_container_t io[3];
     uv_process_options_t o;
+    char **env = proc_env_new();
     int rc;
 
     memset(io, 0, sizeof io);
@@ -246,14 +247,21 @@ static int spawn(struct proc *r, char *const *argv, const char *dir,
     io[0].data.fd = in_fd;
     io[1].flags = io[2].flags = UV_INHERIT_FD;
     io[1].data.fd = io[2].data.fd = out_fd;
+    if (s->stdio != NULL) {
+        io[0].flags = UV_INHERIT_FD;
+        io[0].data.fd = s->stdio[0];
+        io[1].data.fd = s->stdio[1];
+    }
     o.stdio = io;
     o.stdio_count = 3;
     o.file = argv[0];
     o.args = (char **)(uintptr_t)argv; /* libuv only reads it */
-    o.cwd = dir;
+    o.cwd = s->dir;
+    o.env = s->env != NULL ? (char **)(uintptr_t)s->env : env;
     o.flags = UV_PROCESS_DETACHED;
     o.exit_cb = on_exit_status;
     rc = uv_spawn(loop_uv(r->loop), &r->process, &o);
+    free(env);
     r->process.data = r;
     r->handles++;
     return rc;
@@ -284,8 +292,8 @@ static void close_fd(uv_file fd)
 }
 
 /* returns 0, or -1 with the result's err set */
-static int start(struct proc *r, char *const *argv, const char *dir,
-                 size_t input_len)
+static int start(struct proc *r, char *const *argv,
+                 const struct proc_setting *s, size_t input_len)
 {
     uv_file in[2] = {-1, -1}, out[2] = {-1, -1};
     uv_buf_t b;
@@ -294,13 +302,13 @@ static int start(struct proc *r, char *const *argv, const char *dir,
     if (rc == 0 && r->input != NULL)
         rc = uv_pipe(in, 0, UV_NONBLOCK_PIPE);
     if (rc == 0)
-        rc = spawn(r, argv, dir, in[0], out[1]);
+        rc = spawn(r, argv, s, in[0], out[1]);
     close_fd(in[0]);
     close_fd(out[1]);
     if (rc != 0) {
         close_fd(in[1]);
         close_fd(out[0]);
-        return not_started(r, dir, rc);
+        return not_started(r, s->dir, rc);
     }
     r->pid = (pid_t)r->process.pid;
     init_pipe(r, &r->out, out[0]);
@@ -314,9 +322,10 @@ static int start(struct proc *r, char *const *argv, const char *dir,
     return 0;
 }
 
-struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
-                      const char *input, size_t input_len, int64_t timeout_ms,
-                      proc_cb *cb, void *arg)
+struct proc *proc_run_in(struct loop *l, char *const *argv,
+                         const struct proc_setting *s, const char *input,
+                         size_t input_len, int64_t timeout_ms, proc_cb *cb,
+                         void *arg)
 {
     struct proc *r = mem_alloc(sizeof *r);
 
@@ -330,13 +339,22 @@ struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
         r->input = mem_alloc(input_len);
         memcpy(r->input, input, input_len);
     }
-    if (start(r, argv, dir, input_len) == 0) {
+    if (start(r, argv, s, input_len) == 0) {
         r->result.started = true;
         enter(r, RUNNING, timeout_ms);
     } else {
         r->timer = loop_timer_start(l, 0, on_not_started, r);
     }
     return r;
+}
+
+struct proc *proc_run(struct loop *l, char *const *argv, const char *dir,
+                      const char *input, size_t input_len, int64_t timeout_ms,
+                      proc_cb *cb, void *arg)
+{
+    const struct proc_setting s = {.dir = dir};
+
+    return proc_run_in(l, argv, &s, input, input_len, timeout_ms, cb, arg);
 }
 
 void proc_drop(struct proc *r)

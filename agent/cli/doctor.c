@@ -165,7 +165,7 @@ static int run(const struct cli_options *o, char *const *args)
 
     if (!once_records_wanted(o))
         r.cfg = cli_config(o);
-    else if (once_records_read(o, &r) != 0)
+    else if (once_records_read(o, false, &r) != 0)
         goto out;
     if (r.cfg != NULL && check_names(r.cfg, args) == 0)
         code = examine(o, r.cfg, args);

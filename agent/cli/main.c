@@ -1,4 +1,3 @@
-#include <curl/curl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -377,7 +376,6 @@ static int run_command(int argc, char **argv, const struct cli_command *c,
                        struct cli_options *o)
 {
     char where[64];
-    int rc;
 
     (void)snprintf(where, sizeof where, "dnsfailover %s", c->name);
     if (parse(argc, argv, where, c->takes, false, o) != 0)
@@ -388,10 +386,7 @@ static int run_command(int argc, char **argv, const struct cli_command *c,
         return version();
     if (o->verbose)
         log_set_level(LOG_INFO);
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    rc = c->run(o, argv + optind);
-    curl_global_cleanup();
-    return rc;
+    return c->run(o, argv + optind);
 }
 
 int main(int argc, char **argv)

@@ -51,7 +51,7 @@ static int run_records(const struct cli_options *o, struct round_options *opts)
     struct once_records r;
     int code = CLI_USAGE;
 
-    if (once_records_read(o, &r) == 0) {
+    if (once_records_read(o, !opts->plan_only, &r) == 0) {
         opts->given = r.given;
         opts->ngiven = r.ngiven;
         opts->detail = o->verbose || r.ngiven > 0;

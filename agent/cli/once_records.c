@@ -10,6 +10,9 @@
 #include "agent/base/mem.h"
 #include "providers/provider.h"
 
+#define PART_MAX 100
+#define HASH_START 2166136261u
+
 /* --- what was asked for -------------------------------------------------- */
 
 /* Set and not empty; NULL else. */
@@ -194,39 +197,56 @@ static void make_parents(const char *dir)
     free(copy);
 }
 
-/* FNV-1a */
-static uint32_t hash_names(const struct once_records *r)
+/* source: FNV-1a */
+static uint32_t hash_add(uint32_t h, const char *text)
 {
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < r->ngiven; i++)
-        for (const char *c = r->given[i].owner; *c != '\0'; c++)
-            h = (h ^ (unsigned char)*c) * 16777619u;
+    for (; *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
     return h;
+}
+
+/* A name as part of a file's: without final dot, and of a length that every
+ * file system takes. */
+static const char *file_part(struct arena *a, const char *name)
+{
+    size_t n = strlen(name);
+    char *out = arena_strndup(a, name, n > 1 ? n - 1 : n);
+
+    /* Canonical names hold letters, digits, '-', '_' and at most one '*'. */
+    if (out[0] == '*')
+        out[0] = '_';
+    if (strlen(out) <= PART_MAX)
+        return out;
+    return arena_printf(a, "%.*s-%08x", PART_MAX, out,
+                        (unsigned)hash_add(HASH_START, name));
 }
 
 /* Of its own: rounds forget what they are not asked for, and several lines of
  * a crontab must not forget each other's records. */
-static int set_state(bool has_file, struct once_records *r, struct err *e)
+static int set_state(bool has_file, bool writes, struct once_records *r,
+                     struct err *e)
 {
     struct arena *a = r->cfg->arena;
     const char *dir = base_dir(a, has_file, r->cfg->state, e);
-    const char *zone = r->cfg->zones[0].name;
     const char *provider = r->cfg->zones[0].provider->name;
+    const char *zone = file_part(a, r->cfg->zones[0].name);
+    uint32_t h = HASH_START;
 
     if (dir == NULL)
         return -1;
-    if (!has_file)
+    if (writes && !has_file)
         make_parents(dir);
+    for (size_t i = 0; i < r->ngiven; i++)
+        h = hash_add(h, r->given[i].owner);
     if (r->ngiven == 0)
-        r->cfg->state = arena_printf(a, "%s/once-%s-%.*sdb", dir, provider,
-                                     (int)strlen(zone), zone);
+        r->cfg->state =
+            arena_printf(a, "%s/once-%s-%s.db", dir, provider, zone);
     else if (r->ngiven == 1)
-        r->cfg->state = arena_printf(a, "%s/once-%s-record-%sdb", dir, provider,
-                                     r->given[0].owner);
+        r->cfg->state = arena_printf(a, "%s/once-%s-record-%s.db", dir,
+                                     provider, file_part(a, r->given[0].owner));
     else
-        r->cfg->state = arena_printf(a, "%s/once-%s-records-%08x-%sdb", dir,
-                                     provider, (unsigned)hash_names(r), zone);
+        r->cfg->state = arena_printf(a, "%s/once-%s-records-%08x-%s.db", dir,
+                                     provider, (unsigned)h, zone);
     return 0;
 }
 
@@ -260,7 +280,8 @@ static int refuse(const struct err *e)
     return cli_fail(-1, "%s", e->msg);
 }
 
-int once_records_read(const struct cli_options *o, struct once_records *out)
+int once_records_read(const struct cli_options *o, bool writes,
+                      struct once_records *out)
 {
     struct config_schema schemas[PROVIDER_SCHEMAS];
     struct config_request req = {
@@ -284,7 +305,8 @@ int once_records_read(const struct cli_options *o, struct once_records *out)
                         req.zone);
     provider_schemas(schemas);
     if (config_load_for(&req, schemas, &out->cfg, &e) != 0 ||
-        read_rows(o, out, &e) != 0 || set_state(req.file != NULL, out, &e) != 0)
+        read_rows(o, out, &e) != 0 ||
+        set_state(req.file != NULL, writes, out, &e) != 0)
         return refuse(&e);
     if (out->ngiven == 0)
         set_discover(out->cfg);

@@ -17,9 +17,11 @@ struct once_records {
 /* Whether the command line asks for it. */
 bool once_records_wanted(const struct cli_options *o);
 /* Reads the options, the environment, and the configuration where there is
- * one; says what is wrong with them. out: freed by once_records_fini in any
- * case. returns 0, or -1 */
-MUST_CHECK int once_records_read(const struct cli_options *o,
+ * one; says what is wrong with them.
+ * writes: the state's place may be made
+ * out: freed by once_records_fini in any case
+ * returns 0, or -1 */
+MUST_CHECK int once_records_read(const struct cli_options *o, bool writes,
                                  struct once_records *out);
 void once_records_fini(struct once_records *r);
 

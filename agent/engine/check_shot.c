@@ -204,10 +204,19 @@ static void end_without_probe(struct shot *t, bool fails, const char *note)
 
 static bool is_allowed(void *arg, const struct addr *a)
 {
-    const struct check_run_env *env = arg;
+    const struct check_shots *s = arg;
     struct err e;
 
-    return env->limits == NULL || probe_allowed(env->limits, a, "", &e) == 0;
+    return s->env.limits == NULL ||
+           probe_allowed(s->env.limits, a, "", &e) == 0;
+}
+
+static int64_t turn_ms(void *arg, const struct addr *a)
+{
+    struct check_shots *s = arg;
+    int64_t now_ms = clock_mono_ms();
+
+    return gates_take(s->gates, a, now_ms, CHECK_RUN_GAP_MS) - now_ms;
 }
 
 static int load_aims(struct shot *t, const struct addr *targets, size_t n,
@@ -231,7 +240,8 @@ static int load_aims(struct shot *t, const struct addr *targets, size_t n,
                               env->ncommands, e) != 0)
             return -1;
         a->params->probe.allowed = is_allowed;
-        a->params->probe.allowed_arg = env;
+        a->params->probe.turn_ms = turn_ms;
+        a->params->probe.allowed_arg = t->owner;
         a->probe.params = &a->params->probe;
     }
     return 0;

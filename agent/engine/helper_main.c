@@ -148,7 +148,9 @@ static void on_result(void *arg, const struct proc_result *result)
     send_results(r->s);
 }
 
-static void start(struct serving *s, const struct helper_request *q)
+/* stdio: HELPER_STDIO descriptors, or NULL: none came */
+static void start(struct serving *s, const struct helper_request *q,
+                  const int *stdio)
 {
     struct running *r = mem_alloc(sizeof *r);
     struct err *e = &r->result.result.err;
@@ -159,10 +161,12 @@ static void start(struct serving *s, const struct helper_request *q)
     r->result.result.exit_code = -1;
     DL_APPEND(s->running, r);
     s->n++;
-    if (helper_room_command(s->room, q, &c, e) == 0)
-        r->proc = proc_run(s->loop, c.argv, c.dir, c.input, c.input_len,
-                           c.timeout_ms, on_result, r);
-    else if (is_refusal(e))
+    if (helper_room_command(s->room, q, &c, e) == 0) {
+        const struct proc_setting setting = {c.dir, c.env, stdio};
+
+        r->proc = proc_run_in(s->loop, c.argv, &setting, c.input, c.input_len,
+                              c.timeout_ms, on_result, r);
+    } else if (is_refusal(e))
         helper_room_refused(s->room, e);
     helper_command_fini(&c);
 }
@@ -183,6 +187,18 @@ static void drop(struct serving *s, uint32_t id)
     running_free(r);
 }
 
+/* Exactly a hook comes with its standard input and output. */
+static int check_stdio(const struct helper_request *q, size_t nfds,
+                       struct err *e)
+{
+    bool is_hook = q->op == HELPER_RUN && q->kind == DOER_HOOK;
+
+    if (nfds == (is_hook ? HELPER_STDIO : 0))
+        return 0;
+    return err_set(e, ERR_INPUT, "request %d with %zu descriptors", (int)q->op,
+                   nfds);
+}
+
 static void on_runs(uv_poll_t *p, int status, int events)
 {
     struct serving *s = p->data;
@@ -190,9 +206,10 @@ static void on_runs(uv_poll_t *p, int status, int events)
     (void)status;
     (void)events;
     while (s->n < RUNNING_MAX && !s->over) {
-        size_t none = 0;
+        int fds[HELPER_STDIO];
+        size_t nfds = HELPER_STDIO;
         int64_t got = helper_receive(s->runs, MSG_DONTWAIT, s->message,
-                                     MESSAGE_MAX, NULL, &none);
+                                     MESSAGE_MAX, fds, &nfds);
         struct helper_request q;
         struct err e;
 
@@ -201,12 +218,15 @@ static void on_runs(uv_poll_t *p, int status, int events)
         if (got == 0 || (got < 0 && errno != EMSGSIZE))
             s->over = true;
         else if (helper_request_decode(s->message, got > 0 ? (size_t)got : 0,
-                                       true, &q, &e) != 0)
+                                       true, &q, &e) != 0 ||
+                 check_stdio(&q, nfds, &e) != 0)
             helper_room_refused(s->room, &e);
         else if (q.op == HELPER_DROP)
             drop(s, q.id);
         else
-            start(s, &q);
+            start(s, &q, nfds > 0 ? fds : NULL);
+        while (nfds > 0)
+            (void)close(fds[--nfds]);
     }
     send_results(s);
 }

@@ -11,6 +11,7 @@
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/probes/probe.h"
+#include "providers/hook_command.h"
 #include "providers/provider.h"
 #include "providers/zonefile_desk.h"
 
@@ -284,6 +285,26 @@ static int notify_command(const struct reading *g,
     return proc_split(g->cfg->notify, NULL, NULL, 0, &c->argv, e);
 }
 
+static int hook(const struct reading *g, const struct helper_request *q,
+                struct helper_command *c, struct err *e)
+{
+    size_t at;
+    const struct config_provider *p = provider_of(g, q->name, &at, e);
+    struct hook_command h;
+    int rc;
+
+    if (p == NULL)
+        return -1;
+    if (strcmp(p->type, provider_hook.type) != 0)
+        return err_set(e, ERR_AUTH, "provider %s is no hook", p->name);
+    rc = hook_command_read(p, &h, e);
+    c->argv = h.argv;
+    c->env = h.env;
+    c->dir = h.dir;
+    c->timeout_ms = h.timeout_ms;
+    return rc;
+}
+
 int helper_room_command(struct helper_room *r, const struct helper_request *q,
                         struct helper_command *c, struct err *e)
 {
@@ -305,6 +326,8 @@ int helper_room_command(struct helper_room *r, const struct helper_request *q,
         return notify_command(g, q, c, e);
     case DOER_COMMAND:
         return check_command(g, q, c, e);
+    case DOER_HOOK:
+        return hook(g, q, c, e);
     }
     return err_set(e, ERR_INPUT, "no such kind of command: %d", (int)q->kind);
 }
@@ -312,6 +335,7 @@ int helper_room_command(struct helper_room *r, const struct helper_request *q,
 void helper_command_fini(struct helper_command *c)
 {
     proc_argv_free(c->argv);
+    proc_argv_free(c->env);
     free(c->dir);
     memset(c, 0, sizeof *c);
 }

@@ -28,6 +28,7 @@ void helper_room_answer(struct helper_room *r, const struct helper_request *q,
 struct helper_command {
     char **argv;       /* by proc_argv_free */
     char *dir;         /* heap; NULL: as is */
+    char **env;        /* by proc_argv_free; NULL: as is */
     const char *input; /* borrowed from the request; NULL: none */
     size_t input_len;
     int64_t timeout_ms;

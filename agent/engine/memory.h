@@ -11,23 +11,24 @@
 #define MEMORY_EVENTS 3 /* what limits look back at */
 
 struct memory_value {
-    bool seen;      /* looked at before: no first contact any more */
-    bool expected;  /* published as far as the agent knows (wrote or saw) */
-    bool uncertain; /* a write ended as unknown: believe what is read next */
-    bool put_in;    /* others switched it on, and it is still on */
-    bool held_off;  /* healthy, and somebody else switched it off */
-    bool returning; /* was down since it was last published: returnAfter
-                        applies */
-    bool shut;      /* return: manual, and withdrawn: readmit lets it in */
-    bool created;   /* the provider had no such value before the agent */
-    bool withdrawn; /* switched off by the agent, and not yet back */
-    uint32_t damp;  /* damping step; 0: none */
-    int64_t healthy_since_ms;              /* 0: not healthy */
+    bool seen : 1;     /* looked at before: no first contact any more */
+    bool expected : 1; /* published as far as the agent knows (wrote or saw) */
+    bool
+        uncertain : 1; /* a write ended as unknown: believe what is read next */
+    bool put_in : 1;   /* others switched it on, and it is still on */
+    bool held_off : 1; /* healthy, and somebody else switched it off */
+    bool returning : 1; /* was down since it was last published: returnAfter
+                            applies */
+    bool shut : 1;      /* return: manual, and withdrawn: readmit lets it in */
+    bool created : 1;   /* the provider had no such value before the agent */
+    bool withdrawn : 1; /* switched off by the agent, and not yet back */
+    bool pending : 1;   /* written, not yet seen in DNS */
+    uint32_t damp;      /* damping step; 0: none */
+    uint32_t brake_streak;    /* failures in a row when the brake took hold */
+    int64_t healthy_since_ms; /* 0: not healthy */
     int64_t withdrawals_ms[MEMORY_EVENTS]; /* because of checks; newest first */
     int64_t reclaims_ms[MEMORY_EVENTS];    /* taken out again after others had
                                               put it in; newest first */
-    uint32_t brake_streak; /* failures in a row when the brake took hold */
-    bool pending;          /* written, not yet seen in DNS */
     int64_t pending_since_ms;
 };
 

@@ -21,10 +21,10 @@
 struct plan_value {
     const char *data; /* canonical */
     struct memory_value *memory;
-    int64_t ttl_s;            /* the spec's; -1 none */
     int64_t return_after_ms;  /* 0: at once */
     int64_t decided_ms;       /* when the check that decides was confirmed */
     int64_t access_period_ms; /* the longest of its down checks */
+    int32_t ttl_s;            /* the spec's; -1 none */
     uint32_t fail_streak;     /* the fewest failures in a row of them */
     uint32_t need_failure;    /* the largest requiredFailure of them */
     uint32_t twin;            /* 1 + the place of an earlier value with equal
@@ -34,22 +34,23 @@ struct plan_value {
     enum decide_class class : 8;
     enum tri dr_cond : 8;
     enum tri healthy : 8;
-    bool fallback; /* of fallbackRecords */
-    bool dropped;  /* no longer in the spec, still remembered */
-    bool dr_if_no_records;
-    bool return_manual;
-    bool never_up;
-    bool maintenance; /* its data centre is out on purpose: healthy is FALSE */
-    bool away;        /* its data centre is not let in yet (onlyNew) */
-    bool present;     /* the provider holds it, switched on or off */
-    bool published;   /* the provider has it switched on */
+    bool fallback : 1; /* of fallbackRecords */
+    bool dropped : 1;  /* no longer in the spec, still remembered */
+    bool dr_if_no_records : 1;
+    bool return_manual : 1;
+    bool never_up : 1;
+    bool maintenance : 1; /* its data centre is out on purpose: healthy is FALSE
+                           */
+    bool away : 1;        /* its data centre is not let in yet (onlyNew) */
+    bool present : 1;     /* the provider holds it, switched on or off */
+    bool published : 1;   /* the provider has it switched on */
     /* out */
-    bool confirm;      /* its last write ended as unknown: what follows a write
-                          (serial, reload) is to be made sure of, although the
-                          value itself is as wanted */
-    bool publish;      /* wanted */
-    bool waiting;      /* healthy, waits (damping) */
-    bool reclaim_held; /* dead, but put in by others once too often */
+    bool confirm : 1; /* its last write ended as unknown: what follows a write
+                     (serial, reload) is to be made sure of, although the
+                     value itself is as wanted */
+    bool publish : 1; /* wanted */
+    bool waiting : 1; /* healthy, waits (damping) */
+    bool reclaim_held : 1; /* dead, but put in by others once too often */
 };
 
 enum plan_hold {

@@ -59,7 +59,7 @@ static void add_owner(struct recall *r, struct state_spec *row)
     struct recall_zone *z;
     char *zone;
 
-    if (bar == NULL || row->texts == NULL)
+    if (bar == NULL || !row->good)
         return;
     zone = arena_strndup(r->arena, row->key, (size_t)(bar - row->key));
     z = recall_zone_find(r, zone);
@@ -112,11 +112,14 @@ static void parse_zone(struct recall *r, struct recall_zone *z)
             .allow_active = z->cfg != NULL && z->cfg->allow_active,
             .min_period_ms = r->cfg->min_period_ms,
             .max_targets = (size_t)r->cfg->max_targets};
+        char *texts = state_spec_texts(r->state, o->row, &o->err);
         size_t n = 0;
-        struct spec_txt *txts = txt_parse(r->arena, o->row->texts, &n);
+        struct spec_txt *txts =
+            texts != NULL ? txt_parse(r->arena, texts, &n) : NULL;
 
-        if (spec_parse(txts, n, &ctx, &o->spec, &o->err) != 0)
+        if (texts == NULL || spec_parse(txts, n, &ctx, &o->spec, &o->err) != 0)
             o->spec = NULL;
+        free(texts);
         if (is_apex)
             apex = o->spec;
     }

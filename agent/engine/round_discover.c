@@ -347,8 +347,13 @@ static void list_apex_names(struct round_zone *z)
     if (z->cfg->discover != DISCOVER_NAMES)
         return;
     if (z->apex->outcome != RESOLVER_FOUND && z->apex->row != NULL &&
-        z->apex->row->texts != NULL)
-        txts = txt_parse(z->round->reading, z->apex->row->texts, &n);
+        z->apex->row->good) {
+        char *texts = state_spec_texts(z->round->state, z->apex->row, &e);
+
+        if (texts != NULL)
+            txts = txt_parse(z->round->reading, texts, &n);
+        free(texts);
+    }
     if (n == 0 || spec_parse(txts, n, &ctx, &apex, &e) != 0)
         return;
     for (size_t i = 0; i < apex->nnames; i++)

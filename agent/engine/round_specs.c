@@ -75,13 +75,19 @@ static int parse(struct round_owner *o, const struct spec_txt *txts, size_t n,
 static void use_last_good(struct round_owner *o, const char *why)
 {
     struct round *r = o->zone->round;
-    struct spec_txt *txts;
     struct err e;
+    char *texts = state_spec_texts(r->state, o->row, &e);
     size_t n = 0;
+    struct spec_txt *txts =
+        texts != NULL ? txt_parse(r->reading, texts, &n) : NULL;
 
     state_text(&o->row->stale, why);
-    txts = txt_parse(r->reading, o->row->texts, &n);
-    if (parse(o, txts, n, &o->spec, &e) != 0)
+    free(texts);
+    if (texts == NULL)
+        round_problem(r, o->zone->name, o->name,
+                      "%s; and the last good spec cannot be read: %s", why,
+                      e.msg);
+    else if (parse(o, txts, n, &o->spec, &e) != 0)
         round_problem(r, o->zone->name, o->name,
                       "%s; and the last good spec is no longer valid: %s", why,
                       e.msg);
@@ -92,7 +98,7 @@ static void on_gone(struct round_owner *o)
 {
     struct round *r = o->zone->round;
 
-    if (o->row == NULL || o->row->texts == NULL) {
+    if (o->row == NULL || !o->row->good) {
         if (o->listed)
             round_warn(r, o->zone->name, o->name,
                        "_failover.%.*s: %s: nothing is published there yet",
@@ -201,7 +207,7 @@ static const char *damage_hint(struct round_owner *o)
 static void on_bad(struct round_owner *o, const struct err *e)
 {
     struct round *r = o->zone->round;
-    bool last = o->row != NULL && o->row->texts != NULL;
+    bool last = o->row != NULL && o->row->good;
 
     round_problem(r, o->zone->name, o->name, "%s%s%s", e->msg, damage_hint(o),
                   last ? "; the last good spec stays in force" : "");
@@ -217,8 +223,7 @@ static void on_good(struct round_owner *o)
     if (o->row == NULL)
         o->row = state_spec_get(r->state, o->zone->name, o->name);
     o->row->used = true;
-    if (o->row->texts == NULL || strcmp(o->row->texts, texts) != 0)
-        state_text(&o->row->texts, texts);
+    state_spec_put(o->row, texts);
     free(texts);
     o->row->good_wall_ms = clock_wall_ms();
     o->row->gone_ms = 0;

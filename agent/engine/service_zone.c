@@ -169,7 +169,7 @@ static void print_epoch(struct service_epoch *e)
         if (o->spec == NULL || o->row == NULL)
             continue;
         (void)EVP_DigestUpdate(md, o->name, strlen(o->name) + 1);
-        (void)EVP_DigestUpdate(md, o->row->texts, strlen(o->row->texts) + 1);
+        (void)EVP_DigestUpdate(md, o->row->print, sizeof o->row->print);
     }
     digest_end(md, rz, e->print);
 }
@@ -213,7 +213,7 @@ static bool is_as_before(const struct service_zone *z)
         bool is_none = o->outcome == RESOLVER_GONE && o->row == NULL;
 
         if (!is_none && (o->outcome != RESOLVER_FOUND || o->row == NULL ||
-                         o->row->texts == NULL || o->row->stale != NULL))
+                         !o->row->good || o->row->stale != NULL))
             return false;
     }
     return true;

@@ -9,6 +9,11 @@
 
 /* A hash that cannot grow is out of memory: mem.h aborts, so does this. */
 
+struct note {
+    size_t refs;
+    char key[]; /* its text */
+};
+
 /* Find or make a row of a table; the same for each kind of row. */
 #define ROW_FN(kind, list)                                                     \
     struct state_##kind *state_##kind##_row(struct state *s, const char *key)  \
@@ -18,7 +23,7 @@
                                                                                \
         if (row != NULL)                                                       \
             return row;                                                        \
-        row = keytable_row(sizeof *row, key);                                  \
+        row = keytable_row(rows->by_key.key_at, key);                          \
         keytable_add(&rows->by_key, row);                                      \
         last = rows->last;                                                     \
         if (last != NULL)                                                      \
@@ -63,6 +68,16 @@ HASH_ROW_FN(override, overrides)
 HASH_ROW_FN(stop, stops)
 HASH_ROW_FN(kept, kepts)
 HASH_ROW_FN(problem, problems)
+
+void state_tables_init(struct state *s)
+{
+    s->check_rows.by_key.key_at = offsetof(struct state_check, key);
+    s->value_rows.by_key.key_at = offsetof(struct state_value, key);
+    s->set_rows.by_key.key_at = offsetof(struct state_set, key);
+    s->spec_rows.by_key.key_at = offsetof(struct state_spec, key);
+    s->judge_rows.by_key.key_at = offsetof(struct state_judge, key);
+    s->notes.key_at = offsetof(struct note, key);
+}
 
 size_t state_nvalues(const struct state *s)
 {
@@ -163,11 +178,6 @@ void state_text(char **field, const char *text)
     *field = copy;
 }
 
-struct note {
-    char *key; /* its text */
-    size_t refs;
-};
-
 void state_note(struct state *s, const char **field, const char *text)
 {
     struct note *n, *old;
@@ -177,7 +187,7 @@ void state_note(struct state *s, const char **field, const char *text)
         return;
     n = text != NULL ? keytable_find(&s->notes, text) : NULL;
     if (n == NULL && text != NULL) {
-        n = keytable_row(sizeof *n, text);
+        n = keytable_row(s->notes.key_at, text);
         keytable_add(&s->notes, n);
     }
     if (n != NULL)

@@ -22,52 +22,58 @@
  * One writer: flock on FILE.lock, which the kernel lets go of when its holder
  * ends, however it ends. */
 
+#define STATE_PRINT_SIZE 32 /* bytes of a SHA-256 */
+
 struct state;
 
 /* Rows by their key. Text fields are heap strings, owned by the row; notes are
  * shared (state_note); NULL: none. There are rows of the first five kinds for
  * each target and name: bytes count. A check takes about 150, a value 250, a
- * set 110, a spec 90 and its text, a judgement 100. */
+ * set 110, a spec 130, a judgement 100. */
 struct state_check {
-    char *key; /* kind, target, parameters and thresholds: check.h */
     struct health health;
     const char *note; /* last result for people: "tcp:443 refused" */
-    bool used;        /* touched in this run; others are dropped on save */
     void *entry; /* of the service: how it is probed; NULL: not. Not saved */
     struct state_check *next;
+    bool used;  /* touched in this run; others are dropped on save */
+    char key[]; /* kind, target, parameters and thresholds: check.h */
 };
 struct state_value {
-    char *key; /* "zone|name|type|data" */
     struct memory_value memory;
-    bool published, healthy, unknown; /* for status; as of the last round */
-    bool would;       /* observe: a change was announced, and is not made */
     const char *note; /* why it is down or held */
-    bool used;
     struct state_value *next;
+    bool published : 1, healthy : 1, unknown : 1; /* for status; as of the last
+                                                     round */
+    bool would : 1; /* observe: a change was announced, and is not made */
+    bool used : 1;
+    char key[]; /* "zone|name|type|data" */
 };
 struct state_set {
-    char *key; /* "zone|name|type" */
     struct memory_set memory;
     char *reason;
-    bool used;
     struct state_set *next;
+    bool used;
+    char key[]; /* "zone|name|type" */
 };
 struct state_spec {
-    char *key;            /* "zone|owner" */
-    char *texts;          /* JSON array of base64 character-string lists */
+    char *texts; /* the last good ones, where the file does not have them yet:
+                    state_spec_put, state_spec_texts */
+    unsigned char print[STATE_PRINT_SIZE]; /* SHA-256 of them */
     int64_t good_wall_ms; /* when the text was last read and valid */
     int64_t gone_ms;      /* first look that said gone; 0: none */
     char *stale;          /* why the last good spec stands in; NULL: fresh */
-    bool used;
     struct state_spec *next;
+    bool good; /* there are last good texts */
+    bool used;
+    char key[]; /* "zone|owner" */
 };
 struct state_judge {
-    char *key;   /* "zone|owner" */
     char *print; /* of the spec that the truth belongs to */
     char *truth; /* one digit a slot of judge_memory: 0 unknown, 1, 2 true */
     char *dcs;   /* "name out_since_ms last_ms other barred maintained;…" */
-    bool used;
     struct state_judge *next;
+    bool used;
+    char key[]; /* "zone|owner" */
 };
 /* What the operator asked for; holds until it is taken back or over. */
 struct state_override {
@@ -190,6 +196,12 @@ struct state_problem *state_problems(struct state *s);
 /* Everything of a zone that this run could not look at stays as it is. */
 void state_keep_zone(struct state *s, const char *zone);
 void state_drop_spec(struct state *s, struct state_spec *row);
+/* The last good texts of row, as txt_print writes them. Copied. */
+void state_spec_put(struct state_spec *row, const char *texts);
+/* row->good must be true. returns the texts (heap, caller frees), or NULL with
+ * e set (ERR_LOCAL: the file cannot be read) */
+char *state_spec_texts(struct state *s, const struct state_spec *row,
+                       struct err *e);
 /* *field = copy of text (NULL: none), the old one freed. */
 void state_text(char **field, const char *text);
 /* The same for a note: equal ones are one, however many rows have it. */

@@ -307,6 +307,7 @@ static int open_state(const char *path, bool read_only, bool as_is,
 {
     struct state *s = mem_alloc(sizeof *s);
 
+    state_tables_init(s);
     s->lock_fd = -1;
     s->as_is = as_is;
     *out = NULL;

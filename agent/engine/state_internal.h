@@ -69,6 +69,9 @@ int state_sql_error(struct state *s, struct err *e);
         rows->last = last;                                                     \
     } while (0)
 
+/* Where the rows of each table have their keys. */
+void state_tables_init(struct state *s);
+
 /* Rows without marking them as used. */
 struct state_check *state_check_row(struct state *s, const char *key);
 struct state_value *state_value_row(struct state *s, const char *key);
@@ -83,5 +86,14 @@ struct state_problem *state_problem_row(struct state *s, const char *key);
 void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */
+
+/* --- state_spec.c: texts of specs ---------------------------------------- */
+
+/* row has just been read, with these texts; NULL: none. */
+void state_spec_loaded(struct state_spec *row, const char *texts);
+/* Writes the rows, within the transaction. returns 0, or -1 (SQLite knows) */
+int state_spec_save(struct state *s);
+/* The transaction stands: memory lets go of the texts. */
+void state_spec_saved(struct state *s);
 
 #endif

@@ -170,7 +170,7 @@ static void load_spec(struct state *s, sqlite3_stmt *q)
 {
     struct state_spec *r = state_spec_row(s, column_key(q));
 
-    r->texts = column_text(q, 1);
+    state_spec_loaded(r, (const char *)sqlite3_column_text(q, 1));
     r->good_wall_ms = sqlite3_column_int64(q, 2);
     r->gone_ms = column_time(s, q, 3);
     r->stale = column_text(q, 4);

@@ -147,22 +147,6 @@ static int save_sets(struct state *s, struct writer *w)
     return 0;
 }
 
-static int save_specs(struct state *s, struct writer *w)
-{
-    for (struct state_spec *r = state_specs(s); r != NULL; r = r->next) {
-        if (!r->used || r->texts == NULL)
-            continue;
-        put_text(w, r->key);
-        put_text(w, r->texts);
-        put_int(w, r->good_wall_ms);
-        put_int(w, r->gone_ms);
-        put_text(w, r->stale);
-        if (step(w) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int save_zones(struct state *s, struct writer *w)
 {
     for (struct state_zone *r = s->zones; r != NULL; r = r->hh.next) {
@@ -310,8 +294,6 @@ static int save_all(struct state *s)
          "INSERT INTO vals VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
          save_values},
         {"DELETE FROM sets", "INSERT INTO sets VALUES(?,?,?,?)", save_sets},
-        {"DELETE FROM specs", "INSERT INTO specs VALUES(?,?,?,?,?)",
-         save_specs},
         {"DELETE FROM zones", "INSERT INTO zones VALUES(?,?,?)", save_zones},
         {"DELETE FROM judges", "INSERT INTO judges VALUES(?,?,?,?)",
          save_judges},
@@ -359,9 +341,10 @@ int state_save(struct state *s, struct err *e)
 {
     if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return err_set(e, ERR_LOCAL, "state: %s", sqlite3_errmsg(s->db));
-    if (save_all(s) == 0 && prune(s) == 0 &&
+    if (save_all(s) == 0 && state_spec_save(s) == 0 && prune(s) == 0 &&
         sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         state_clear_events(s);
+        state_spec_saved(s);
         forget_checks(s);
         return 0;
     }

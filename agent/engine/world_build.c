@@ -204,7 +204,7 @@ static void add_record(struct build *b, struct world_set *set,
     wv->next = ws->values[place];
     ws->values[place] = wv;
     pv->fallback = rec->fallback;
-    pv->ttl_s = set->claim->set->ttl_s;
+    pv->ttl_s = (int32_t)set->claim->set->ttl_s;
     pv->class = rec->dr ? DECIDE_DR : DECIDE_NORMAL;
     pv->dr_if_no_records = rec->dr_if_no_records;
     pv->return_after_ms = rec->return_after_ms;

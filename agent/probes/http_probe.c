@@ -19,6 +19,10 @@ struct http {
     struct http_reply reply;
     struct buf request;
     bool asked, redirected, resolving;
+    bool has_turn; /* it waited for the pace of the address at next */
+    struct loop_timer *turn;
+    struct probe_env *env; /* while turn runs */
+    uint64_t tag;
     uint32_t hops;
     const char *method;
     struct addr *addrs; /* of a redirect; those from next on are untried */
@@ -77,6 +81,41 @@ static bool may_go(struct probe_run *run, const struct addr *a)
            (p->allowed != NULL && p->allowed(p->allowed_arg, a));
 }
 
+static bool try_next(struct probe_run *run, struct http *h,
+                     struct probe_result *r);
+
+static void on_turn(void *arg)
+{
+    struct http *h = arg;
+    struct probe_env *env = h->env;
+    struct probe_run *run = probe_run_find(env, h->tag);
+    struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0, ""};
+
+    h->turn = NULL;
+    h->has_turn = true;
+    if (run != NULL && try_next(run, h, &r))
+        probe_run_finish(env, run->tag, &r);
+}
+
+/* The pace per address holds for where redirects lead, too; the check's own
+ * target was waited for at its start. returns true while it waits */
+static bool must_wait(struct probe_run *run, struct http *h,
+                      const struct addr *a)
+{
+    const struct probe_params *p = probe_run_params(run);
+    int64_t ms = 0;
+
+    if (!h->has_turn && p->turn_ms != NULL && !addr_equal(a, &run->spec.target))
+        ms = p->turn_ms(p->allowed_arg, a);
+    h->has_turn = false;
+    if (ms <= 0)
+        return false;
+    h->env = run->env;
+    h->tag = run->tag;
+    h->turn = loop_timer_start(run->env->loop, ms, on_turn, h);
+    return true;
+}
+
 /* Tries the addresses that are left. returns false when one is on its way */
 static bool try_next(struct probe_run *run, struct http *h,
                      struct probe_result *r)
@@ -85,13 +124,16 @@ static bool try_next(struct probe_run *run, struct http *h,
     const struct probe_result fine = {PROBE_OK, PROBE_FINE, 0, 0, ""};
 
     while (h->next < h->naddrs) {
-        const struct addr *a = &h->addrs[h->next++];
+        const struct addr *a = &h->addrs[h->next];
 
         if (!may_go(run, a)) {
             (void)probe_local(r, PROBE_REFUSED, "redirect to %s",
                               addr_format(a, text));
             return true;
         }
+        if (must_wait(run, h, a))
+            return false;
+        h->next++;
         *r = fine;
         if (begin(run, h, a, r) == 0 && probe_run_watch(run, r) == 0)
             return false;
@@ -177,7 +219,7 @@ static bool follow(struct probe_run *run, struct http *h,
     /* 301 to 303 turn everything into GET, but HEAD stays. */
     if (!keep && strcasecmp(h->method, "HEAD") != 0)
         h->method = "GET";
-    stream_end(&h->stream);
+    stream_drop(run, &h->stream);
     http_reply_fini(&h->reply);
     http_reply_init(&h->reply, strcasecmp(h->method, "HEAD") == 0,
                     match_wants_body(p));
@@ -246,6 +288,11 @@ static bool ask(struct probe_run *run, struct http *h, struct probe_result *r)
     return false;
 }
 
+static bool is_between(const struct http *h)
+{
+    return h->resolving || h->turn != NULL;
+}
+
 static bool http_ready(struct probe_run *run, uint32_t events,
                        struct probe_result *r)
 {
@@ -253,12 +300,14 @@ static bool http_ready(struct probe_run *run, uint32_t events,
     char chunk[CHUNK];
     enum stream_step step;
 
-    if (h->resolving) /* the connection of the hop before this one */
+    if (is_between(h)) /* the connection of the hop before this one */
         return false;
     step = stream_step(run, &h->stream, events, r);
     if (step == STREAM_BAD && h->next < h->naddrs &&
-        h->stream.stage == STREAM_CONNECTING)
+        h->stream.stage == STREAM_CONNECTING) {
+        stream_drop(run, &h->stream);
         return try_next(run, h, r);
+    }
     if (step != STREAM_READY)
         return step == STREAM_BAD;
     if ((!h->asked || h->stream.out_len > 0) && ask(run, h, r))
@@ -281,7 +330,7 @@ static bool http_ready(struct probe_run *run, uint32_t events,
                        r))
             return true;
         /* A redirect has begun another connection. */
-        if (h->resolving || h->stream.stage != STREAM_OPEN)
+        if (is_between(h) || h->stream.stage != STREAM_OPEN)
             return false;
     }
 }
@@ -292,6 +341,7 @@ static const char *http_awaits(const struct probe_run *run)
     const char *stage = stream_awaits(&h->stream);
 
     return h->resolving            ? "looking up the redirect's host"
+           : h->turn != NULL       ? "the pace of the redirect's address"
            : stage != NULL         ? stage
            : h->reply.status != 0  ? "the rest of the body"
            : h->reply.head.len > 0 ? "the rest of the header"
@@ -304,6 +354,7 @@ static void http_end(struct probe_run *run)
 
     if (h == NULL)
         return;
+    loop_timer_cancel(h->turn);
     stream_end(&h->stream);
     http_reply_fini(&h->reply);
     http_target_fini(&h->first);

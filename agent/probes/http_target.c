@@ -1,10 +1,10 @@
 #include "agent/probes/http_target.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "agent/base/curl_lib.h"
 #include "agent/base/mem.h"
 
 #define URL_MAX 32768
@@ -75,25 +75,27 @@ static void base_url(const struct http_target *t, struct buf *out)
                v6 ? "[" : "", t->host, v6 ? "]" : "", t->port, t->path);
 }
 
-static char *part(CURLU *u, CURLUPart what, unsigned flags)
+static char *part(const struct curl_lib *lib, CURLU *u, CURLUPart what,
+                  unsigned flags)
 {
     char *text = NULL, *own;
 
-    if (curl_url_get(u, what, &text, flags) != CURLUE_OK)
+    if (lib->url_get(u, what, &text, flags) != CURLUE_OK)
         return NULL;
     own = mem_strdup(text);
-    curl_free(text);
+    lib->free(text);
     return own;
 }
 
-static int take_parts(CURLU *u, struct http_target *out)
+static int take_parts(const struct curl_lib *lib, CURLU *u,
+                      struct http_target *out)
 {
-    char *scheme = part(u, CURLUPART_SCHEME, 0);
-    char *host = part(u, CURLUPART_HOST, 0);
-    char *port = part(u, CURLUPART_PORT, CURLU_DEFAULT_PORT);
-    char *path = part(u, CURLUPART_PATH, 0);
-    char *query = part(u, CURLUPART_QUERY, 0);
-    char *user = part(u, CURLUPART_USER, 0);
+    char *scheme = part(lib, u, CURLUPART_SCHEME, 0);
+    char *host = part(lib, u, CURLUPART_HOST, 0);
+    char *port = part(lib, u, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+    char *path = part(lib, u, CURLUPART_PATH, 0);
+    char *query = part(lib, u, CURLUPART_QUERY, 0);
+    char *user = part(lib, u, CURLUPART_USER, 0);
     int rc = -1;
 
     if (scheme != NULL && host != NULL && port != NULL && path != NULL &&
@@ -121,24 +123,31 @@ static int take_parts(CURLU *u, struct http_target *out)
 int http_target_follow(const struct http_target *t, const char *location,
                        struct http_target *out, struct probe_result *r)
 {
-    CURLU *u = curl_url();
+    struct curl_lib lib;
     struct buf base;
+    struct err e;
+    CURLU *u;
     int rc = -1;
 
     memset(out, 0, sizeof *out);
+    if (curl_lib_load(&lib, &e) != 0) {
+        (void)probe_local(r, PROBE_UNABLE, "redirect: %s", e.msg);
+        return -1;
+    }
+    u = lib.url();
     buf_init(&base, URL_MAX);
     base_url(t, &base);
     if (u != NULL && !base.over && is_clean(location, false) &&
-        curl_url_set(u, CURLUPART_URL, buf_get(&base), 0) == CURLUE_OK &&
-        curl_url_set(u, CURLUPART_URL, location, CURLU_NON_SUPPORT_SCHEME) ==
+        lib.url_set(u, CURLUPART_URL, buf_get(&base), 0) == CURLUE_OK &&
+        lib.url_set(u, CURLUPART_URL, location, CURLU_NON_SUPPORT_SCHEME) ==
             CURLUE_OK)
-        rc = take_parts(u, out);
+        rc = take_parts(&lib, u, out);
     if (rc != 0) {
         http_target_fini(out);
         (void)probe_fail(r, PROBE_PROTOCOL, "redirect to %.40s", location);
     }
     buf_fini(&base);
-    curl_url_cleanup(u);
+    lib.url_cleanup(u);
     return rc;
 }
 

@@ -108,7 +108,10 @@ struct probe_params {
     /* Whether an address that a redirect leads to may be probed; NULL: only
      * the target's own. */
     bool (*allowed)(void *arg, const struct addr *a);
-    void *allowed_arg;
+    /* When such an address may be asked, in ms from now; that time is taken
+     * then. NULL: at once. */
+    int64_t (*turn_ms)(void *arg, const struct addr *a);
+    void *allowed_arg; /* of both */
 };
 
 struct probe_spec {

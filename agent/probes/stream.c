@@ -208,3 +208,11 @@ void stream_end(struct stream *s)
 {
     tls_end(&s->peer, s->stage == STREAM_OPEN);
 }
+
+void stream_drop(struct probe_run *run, struct stream *s)
+{
+    stream_end(s);
+    if (run->fd >= 0)
+        (void)close(run->fd);
+    run->fd = -1;
+}

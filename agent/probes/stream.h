@@ -54,6 +54,9 @@ ssize_t stream_recv(struct probe_run *run, struct stream *s, void *buf,
 const char *stream_awaits(const struct stream *s);
 /* The TLS session is kept where the handshake went well. run->fd stays. */
 void stream_end(struct stream *s);
+/* The same, and closes run->fd: nothing comes from it while the probe waits for
+ * something else. */
+void stream_drop(struct probe_run *run, struct stream *s);
 /* The reason of a broken connection that was open: reset, unreachable. */
 void stream_broken(struct probe_result *r, int error);
 

@@ -24,5 +24,5 @@ if ! unshare -n true 2>/dev/null; then
         --skip 'no network namespaces here' "$@"
 fi
 make -s -C tests/bench OUT="$BUILD/bench" sink probe icmp_raw probe_curl \
-    dns_raw dns_ares axfr_ldns
+    dns_raw dns_ares axfr_ldns upd_raw
 exec unshare -n "$PYTHON" tests/bench/targets.py "$@"

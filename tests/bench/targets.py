@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
 import gen_once
 import targets_kinds
 import targets_memory
+import targets_providers
 import targets_refresh
 from bench_help import (BARE, BUILD, DECIDE, ENGINE, PORT, PROGRAM, SINK, Skip, environment,
                         measure, need, note, path)
@@ -373,6 +374,7 @@ TARGETS = {
     **targets_kinds.TARGETS,
     **targets_refresh.TARGETS,
     **targets_memory.TARGETS,
+    **targets_providers.TARGETS,
 }
 
 

@@ -1,5 +1,6 @@
 /* Answers of the REST providers. The first byte says whose: p PowerDNS's
- * zone, s its search, d DNSimple, c Cloudflare; the rest is the body. What is
+ * zone, s its search, d DNSimple, c Cloudflare, h Hetzner, e deSEC, g Gandi,
+ * o DigitalOcean; the rest is the body. What is
  * read as a record can be written, and is read back as the same. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,13 +14,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct mode {
     char letter;
-    const struct rest_style *style;
+    const struct provider_ops *ops;
     bool search;
 } modes[] = {
-    {'p', &powerdns_style, false},
-    {'s', &powerdns_style, true},
-    {'d', &dnsimple_style, false},
-    {'c', &cloudflare_style, false},
+    {'p', &provider_powerdns, false}, {'s', &provider_powerdns, true},
+    {'d', &provider_dnsimple, false}, {'c', &provider_cloudflare, false},
+    {'h', &provider_hetzner, false},  {'e', &provider_desec, false},
+    {'g', &provider_gandi, false},    {'o', &provider_digitalocean, false},
 };
 
 static void must(bool so)
@@ -33,16 +34,17 @@ static void read_items(const struct mode *m, const cJSON *root,
                        struct rest_records *out)
 {
     const struct rest_members *members =
-        m->search ? &m->style->specs_m : &m->style->m;
+        m->search ? &m->ops->rest->specs_m : &m->ops->rest->m;
     const char *path =
-        m->search ? m->style->paths.specs_items : m->style->paths.items;
+        m->search ? m->ops->rest->paths.specs_items : m->ops->rest->paths.items;
     const cJSON *list = rest_json_at(root, path);
     struct err e;
 
     if (!cJSON_IsArray(list))
         return;
     for (const cJSON *i = list->child; i != NULL; i = i->next)
-        if (rest_record_read(m->style, members, i, ZONE, wanted, out, &e) != 0)
+        if (rest_record_read(m->ops->rest, members, i, ZONE, wanted, out, &e) !=
+            0)
             return;
 }
 
@@ -61,10 +63,10 @@ static void write_and_read(const struct mode *m, struct arena *a,
                            .enabled = true,
                            .kept = r->kept};
     struct rest_set set = {.type = r->type, .ttl_s = 60, .items = &it, .n = 1};
-    struct rest_written one = {.item = m->style->by_set ? NULL : &it};
+    struct rest_written one = {.item = m->ops->rest->by_set ? NULL : &it};
     struct rest_records again = {.a = a};
     struct rest_zone z = {.name = ZONE};
-    struct rest p = {.style = m->style};
+    struct rest p = {.style = m->ops->rest};
     struct err e = {0};
     cJSON *root;
     char *body;
@@ -73,10 +75,10 @@ static void write_and_read(const struct mode *m, struct arena *a,
     body = rest_write_body(&p, &z, &set, &one, 1, false);
     root = rest_json_parse(body, strlen(body), &e);
     must(root != NULL);
-    if (m->style->m.id != NULL)
-        (void)cJSON_AddStringToObject(root, m->style->m.id, "1");
-    must(rest_record_read(m->style, &m->style->m, root, ZONE, &wanted, &again,
-                          &e) == 0);
+    if (m->ops->rest->m.id != NULL)
+        (void)cJSON_AddStringToObject(root, m->ops->rest->m.id, "1");
+    must(rest_record_read(m->ops->rest, &m->ops->rest->m, root, ZONE, &wanted,
+                          &again, &e) == 0);
     must(again.n == 1 && again.v[0].len == r->len &&
          memcmp(again.v[0].data, r->data, r->len) == 0);
     cJSON_Delete(root);

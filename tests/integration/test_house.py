@@ -527,6 +527,8 @@ def test_install_honours_destdir_and_prefix(root, agent, tmp_path):
         "lib/systemd/system/dnsfailover.timer": 0o644,
         "share/doc/dnsfailover/cron.d/dnsfailover": 0o644,
         "share/doc/dnsfailover/dnsfailover.conf.example": 0o644,
+        "share/doc/dnsfailover/hooks/hook_nsupdate.py": 0o755,
+        "share/doc/dnsfailover/hooks/hookframe.py": 0o644,
         "share/man/man8/dnsfailover.8": 0o644,
         "share/man/man5/dnsfailover.conf.5": 0o644,
     }.items():

@@ -327,6 +327,19 @@ def test_without_state(small):
     assert (home / ".local/state/dnsfailover").is_dir(), got.stderr
 
 
+def test_names_of_files(small):
+    """Names that are no names of files have a state, too."""
+    row = ("--targets", "127.0.0.2", "--check", f"tcp:{small.web.port}",
+           "--zone", ZONE)
+    for name in (".".join(["x" * 60] * 3), "*"):
+        done(small("--record", name, *row), "published")
+        assert "becomes" not in small("--record", name, *row).stdout
+    found = [x.name for x in os.scandir(small.env["STATE_DIRECTORY"])
+             if x.name.endswith(".db")]
+    assert len(found) == 2 and "once-zonefile-record-_.example.org.db" in (
+        found), found
+
+
 # -- what is refused -----
 
 

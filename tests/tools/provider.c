@@ -12,8 +12,10 @@
  *   write ZONE OWNER TEXT TTL   the spec of OWNER, as it is to be stored
  *   caps               what the provider says of itself
  *   wait MS            lets time pass
- * Prints one JSON line per answer. Changes with the same name and type make
- * one set. exit 0; 1 when an answer has an error; 2 usage. */
+ * Prints one JSON line per answer, with the milliseconds it took
+ * and when it began (seconds of the monotonic clock). Changes with
+ * the same name and type make one set. exit 0; 1 when an answer has an error; 2
+ * usage. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@ struct tool {
     struct http *http;
     struct provider *p;
     bool done, failed;
+    int64_t start_ns; /* of the call under way */
     cJSON *out;
 };
 
@@ -62,6 +65,7 @@ static void print_line(struct tool *t)
 static void start(struct tool *t, const char *what)
 {
     t->done = false;
+    t->start_ns = clock_mono_ns();
     t->out = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(t->out, "answer", what);
 }
@@ -77,6 +81,11 @@ static void add_err(struct tool *t, cJSON *to, const struct err *e)
 
 static void finish(struct tool *t)
 {
+    if (t->out != NULL) {
+        (void)cJSON_AddNumberToObject(t->out, "at", (double)t->start_ns / 1e9);
+        (void)cJSON_AddNumberToObject(
+            t->out, "ms", (double)(clock_mono_ns() - t->start_ns) / 1e6);
+    }
     t->done = true;
 }
 

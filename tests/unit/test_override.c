@@ -143,13 +143,14 @@ static void test_edit_keeps_rows(void **state)
     struct room r;
     struct state *s = NULL;
     struct err e;
+    char *texts;
 
     (void)state;
     room_open(&r);
     assert_int_equal(state_open(r.path, false, &s, &e), 0);
     state_value_get(s, "z.", "www.z.", "A", "192.0.2.1")->memory.damp = 4;
     state_set_get(s, "z.", "www.z.", "A")->memory.tier = 2;
-    state_text(&state_spec_get(s, "z.", "www.z.")->texts, "\"{}\"\n");
+    state_spec_put(state_spec_get(s, "z.", "www.z."), "\"{}\"\n");
     state_text(&state_judge_get(s, "z.", "www.z.")->dcs, "dc1 5 6 1 1 0;");
     state_check_get(s, "tcp 192.0.2.1:80")->health.streak = 3;
     (void)state_zone_get(s, "z.");
@@ -163,7 +164,9 @@ static void test_edit_keeps_rows(void **state)
     s = edit(&r);
     assert_int_equal(state_values(s)->memory.damp, 4);
     assert_int_equal(state_sets(s)->memory.tier, 2);
-    assert_string_equal(state_specs(s)->texts, "\"{}\"\n");
+    texts = state_spec_texts(s, state_specs(s), &e);
+    assert_string_equal(texts, "\"{}\"\n");
+    free(texts);
     assert_string_equal(state_judges(s)->dcs, "dc1 5 6 1 1 0;");
     assert_int_equal(state_checks(s)->health.streak, 3);
     assert_non_null(state_zones(s));
@@ -405,7 +408,7 @@ static void put_spec(struct state *s, const char *owner, const char *text)
         *to++ = *text;
     }
     memcpy(to, "\"\n", 3);
-    state_text(&row->texts, quoted);
+    state_spec_put(row, quoted);
     free(quoted);
 }
 

@@ -108,6 +108,24 @@ static void test_ok(void **state)
     assert_int_equal(c.result.err.code, ERR_NONE);
 }
 
+/* The environment of an agent holds the secrets of its providers. */
+static void test_environment(void **state)
+{
+    struct call c;
+
+    (void)state;
+    assert_int_equal(setenv("AWS_SECRET_ACCESS_KEY", "hush", 1), 0);
+    assert_int_equal(setenv("LC_ALL", "C", 1), 0);
+    assert_int_equal(setenv("TZ", "UTC", 1), 0);
+    run_shell(&c,
+              "echo \"${AWS_SECRET_ACCESS_KEY-none} $LC_ALL $TZ\"; "
+              "test -n \"$PATH\"",
+              LIMIT_MS);
+    assert_int_equal(unsetenv("AWS_SECRET_ACCESS_KEY"), 0);
+    assert_int_equal(c.result.exit_code, 0);
+    assert_string_equal(c.result.output, "none C UTC\n");
+}
+
 static void test_exit_code(void **state)
 {
     struct call c;
@@ -515,6 +533,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ok),
+        cmocka_unit_test(test_environment),
         cmocka_unit_test(test_exit_code),
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_not_found),

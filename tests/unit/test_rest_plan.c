@@ -125,6 +125,7 @@ static void expect_bodies(struct scene *s, const struct rest_style *style,
     struct rest p = {.style = style};
     struct buf b;
 
+    s->plan.min_ttl_s = style->ops->caps.min_ttl_s;
     rest_plan_make(style, &s->set, &s->have, kept_text, (void *)(uintptr_t)kept,
                    s->results, &s->plan);
     buf_init(&b, 1 << 16);

@@ -43,7 +43,7 @@ static void fill(struct state *s)
     set->memory.brake_since_ms = 17;
     set->memory.tier = 5;
     state_text(&set->reason, "held: 'quoted' \"text\" %s ü");
-    state_text(&spec->texts, "\"[{name:x}]\"\n\"more\"\n");
+    state_spec_put(spec, "\"[{name:x}]\"\n\"more\"\n");
     spec->good_wall_ms = 19;
     spec->gone_ms = 23;
     state_text(&spec->stale, "SERVFAIL");
@@ -52,6 +52,17 @@ static void fill(struct state *s)
     z->has_serial = true;
     z->serial = UINT32_MAX;
     assert_true(state_problem(s, "z.|records", false, "first"));
+}
+
+/* What the state gives back for it, from memory or the file. */
+static void expect_texts(struct state *s, const struct state_spec *row,
+                         const char *want)
+{
+    struct err e;
+    char *texts = state_spec_texts(s, row, &e);
+
+    assert_string_equal(texts, want);
+    free(texts);
 }
 
 static void expect_same_value(struct state *s, const struct state_value *got)
@@ -83,7 +94,8 @@ static void expect_filled(struct state *s)
     assert_int_equal(set->memory.brake_since_ms, 17);
     assert_int_equal(set->memory.tier, 5);
     assert_string_equal(set->reason, "held: 'quoted' \"text\" %s ü");
-    assert_string_equal(spec->texts, "\"[{name:x}]\"\n\"more\"\n");
+    assert_true(spec->good);
+    expect_texts(s, spec, "\"[{name:x}]\"\n\"more\"\n");
     assert_int_equal(spec->good_wall_ms, 19);
     assert_int_equal(spec->gone_ms, 23);
     assert_string_equal(spec->stale, "SERVFAIL");
@@ -188,7 +200,7 @@ static int64_t age_after_reboot(int64_t wall_ms, int64_t boot_ms)
     state_set_get(s, "z.", "www.z.", "A")->memory.brake_since_ms =
         boot_ms - 300000;
     state_spec_get(s, "z.", "www.z.")->gone_ms = boot_ms - 300000;
-    state_text(&state_spec_get(s, "z.", "www.z.")->texts, "x");
+    state_spec_put(state_spec_get(s, "z.", "www.z."), "x");
     state_zone_get(s, "z.")->withdrawn_ms[0] = boot_ms - 300000;
     state_check_get(s, "k")->health.last_ms = boot_ms - 300000;
     state_check_get(s, "k")->health.since_ms = boot_ms - 300000;
@@ -283,7 +295,7 @@ static void test_unused_rows_go(void **state)
     (void)state_value_get(s, "other.", "www.other.", "A", "192.0.2.1");
     (void)state_set_get(s, "other.", "www.other.", "A");
     (void)state_zone_get(s, "other.");
-    state_text(&state_spec_get(s, "other.", "www.other.")->texts, "x");
+    state_spec_put(state_spec_get(s, "other.", "www.other."), "x");
     room_save(s);
     state_close(s);
     s = room_state(&r);
@@ -305,6 +317,80 @@ static void test_unused_rows_go(void **state)
 }
 
 /* A zone is not kept by one whose name only begins alike. */
+/* Memory has a text until the file has it, and again once the file has not. */
+static void test_texts_of_specs(void **state)
+{
+    struct room r;
+    struct state *s;
+    struct state_spec *row;
+
+    (void)state;
+    room_open(&r);
+    s = room_state(&r);
+    row = state_spec_get(s, "z.", "www.z.");
+    assert_false(row->good);
+    state_spec_put(row, "first");
+    assert_non_null(row->texts);
+    expect_texts(s, row, "first");
+    room_save(s);
+    assert_null(row->texts);
+    expect_texts(s, row, "first");
+    state_spec_put(row, "first");
+    assert_null(row->texts);
+    state_spec_put(row, "second");
+    expect_texts(s, row, "second");
+    row->good_wall_ms = 7;
+    room_save(s);
+    row->used = false;
+    room_save(s);
+    expect_texts(s, row, "second");
+    row->used = true;
+    room_save(s);
+    room_save(s);
+    state_close(s);
+    s = room_state(&r);
+    row = state_specs(s);
+    assert_true(row->good);
+    assert_null(row->texts);
+    assert_int_equal(row->good_wall_ms, 7);
+    expect_texts(s, row, "second");
+    state_drop_spec(s, row);
+    room_save(s);
+    state_close(s);
+    s = room_state(&r);
+    assert_null(state_specs(s));
+    state_close(s);
+    room_close(&r);
+}
+
+/* A transaction that fails lets go of nothing; a file that has lost the text
+ * is told of. */
+static void test_texts_without_a_file(void **state)
+{
+    struct room r;
+    struct state *s;
+    struct state_spec *row;
+    struct err e;
+
+    (void)state;
+    room_open(&r);
+    s = room_state(&r);
+    row = state_spec_get(s, "z.", "www.z.");
+    state_spec_put(row, "text");
+    room_sql(&r, "DROP TABLE specs");
+    assert_int_equal(state_save(s, &e), -1);
+    expect_texts(s, row, "text");
+    room_sql(&r, "CREATE TABLE specs(key TEXT PRIMARY KEY, texts TEXT, "
+                 "good_wall_ms INT, gone_ms INT, stale TEXT)");
+    room_save(s);
+    room_sql(&r, "DELETE FROM specs");
+    assert_null(state_spec_texts(s, row, &e));
+    assert_int_equal(e.code, ERR_LOCAL);
+    assert_non_null(strstr(e.msg, "z.|www.z."));
+    state_close(s);
+    room_close(&r);
+}
+
 static void test_keep_zone_is_exact(void **state)
 {
     struct room r;
@@ -482,6 +568,8 @@ int main(void)
         cmocka_unit_test(test_clock_set_back),
         cmocka_unit_test(test_same_boot),
         cmocka_unit_test(test_unused_rows_go),
+        cmocka_unit_test(test_texts_of_specs),
+        cmocka_unit_test(test_texts_without_a_file),
         cmocka_unit_test(test_keep_zone_is_exact),
         cmocka_unit_test(test_checks_wait_a_week),
         cmocka_unit_test(test_problems_are_news_once),

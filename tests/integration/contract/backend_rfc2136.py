@@ -18,9 +18,8 @@ class Rfc2136(Backend):
 
     name = ""
     kind = None  # the server's class
-    writes_for_1000 = 3
+    writes_for_1000 = 3  # messages of 250 names
     one_update_counts = 1  # how far the serial goes for one update
-    sign_queries = "no"
     not_applicable = {
         "disable_in_place": NO_FLAG,
         "unauthorized_list": "its queries are not signed, so no key is wrong",
@@ -60,7 +59,7 @@ class Rfc2136(Backend):
 
     def options(self):
         return {"server": self.relay.server, "key-file": self._key,
-                "timeout": "2s", "sign-queries": self.sign_queries}
+                "timeout": "2s"}
 
     def writes(self):
         return ((self.server.zone_serial() - self._serial)
@@ -120,11 +119,3 @@ class Rfc2136PowerDns(Rfc2136):
     @classmethod
     def missing(cls):
         return DynamicPowerDns.missing()
-
-
-class Rfc2136Signed(Rfc2136Bind):
-    """With signed queries: a wrong key is met at the first of them."""
-
-    sign_queries = "yes"
-    not_applicable = {k: v for k, v in Rfc2136.not_applicable.items()
-                      if k != "unauthorized_list"}

@@ -131,10 +131,11 @@ class DynamicBind(Dynamic, servers.Bind):
 
 
 class DynamicKnot(Dynamic, servers.Knot):
-    def __init__(self, directory, zone, zone_options="", config="", **how):
+    def __init__(self, directory, zone, zone_options="", acl="", **how):
+        """acl: one more rule, with the id "bare"."""
         self.zone = zone
         self.zone_options = zone_options
-        self.before = config
+        self.more = acl
         super().__init__(directory, {zone: ZONE_TEXT},
                          keys=self.make_keys(how.pop("algorithm", None)),
                          **how)
@@ -158,13 +159,14 @@ acl:
   - id: readers
     key: [limited, reader]
     action: transfer
-{self.before}
+{self.more}
 zone:
 """
         text = path.read_text().replace("zone:\n", rules, 1)
         text = text.replace("journal-content: none", "journal-content: changes"
                             "\n    zonefile-sync: -1\n    acl: [main, limited,"
-                            f" readers]\n{self.zone_options}")
+                            f" readers{', bare' if self.more else ''}]\n"
+                            f"{self.zone_options}")
         path.write_text(text)
         return command
 

@@ -16,7 +16,9 @@ class Replay(Server):
         self.answers = {}
         for x in json.loads(path.read_text())["exchanges"]:
             url = urllib.parse.urlsplit(x["request"]["url"])
-            key = (x["request"]["method"], urllib.parse.unquote(url.path))
+            self.origin = f"{url.scheme}://{url.netloc}"
+            key = (x["request"]["method"],
+                   urllib.parse.unquote(url.path).replace("//", "/"))
             self.answers.setdefault(key, []).append(x["response"])
 
     def bodies(self, part):
@@ -25,10 +27,21 @@ class Replay(Server):
                 in self.answers.items()
                 if method == "GET" and path.endswith(part) for r in rs]
 
+    def move(self, old, new):
+        """Answers of paths that begin so stand at others too."""
+        for (method, path), rs in list(self.answers.items()):
+            if path.startswith(old):
+                key = (method, new + path[len(old):])
+                self.answers.setdefault(key, []).extend(rs)
+
     def handle(self, request):
         found = self.answers.get((request.method, request.path))
         if not found:
             return Answer(404, {"message": f"not recorded: {request.path}"})
         r = found.pop(0) if len(found) > 1 else found[0]
-        return Answer(r["status"], r["body"], kind=r["headers"].get(
-            "content-type", "application/json"))
+        kept = {k: v.replace(self.origin, self.url)
+                for k, v in r["headers"].items()
+                if k in ("link", "total-count")}
+        return Answer(r["status"], r["body"].replace(self.origin, self.url),
+                      kept, r["headers"].get("content-type",
+                                             "application/json"))

@@ -1,0 +1,125 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "providers/rest.h"
+
+#define ZONE "example.org."
+
+/* Which calls a set is due, their bodies, and values as they go out. */
+
+static const struct rest_record one = {.data = "192.0.2.1",
+                                       .raw = "192.0.2.1",
+                                       .len = 9,
+                                       .ttl_s = 300,
+                                       .enabled = true};
+
+static struct rest_item item(enum rest_act act, const struct rest_record *r,
+                             const char *data)
+{
+    return (struct rest_item){.act = act,
+                              .record = r,
+                              .data = r != NULL ? r->data : data,
+                              .len = strlen(data),
+                              .ttl_s = 300,
+                              .enabled = act != REST_REMOVE};
+}
+
+static void expect_due(struct rest_item a, struct rest_item b, uint32_t ttl_s,
+                       unsigned want)
+{
+    struct rest_item items[] = {a, b};
+    const struct rest_set s = {.items = items, .n = 2, .ttl_s = ttl_s};
+
+    assert_int_equal(rest_set_due(&s), want);
+}
+
+static void test_due(void **state)
+{
+    const struct rest_item kept = item(REST_KEEP, &one, "192.0.2.1");
+    const struct rest_item gone = item(REST_REMOVE, &one, "192.0.2.1");
+    const struct rest_item new = item(REST_ADD, NULL, "192.0.2.2");
+
+    (void)state;
+    expect_due(new, new, 300, REST_DUE_NEW);
+    expect_due(kept, new, 300, REST_DUE_VALUES);
+    expect_due(kept, kept, 300, 0);
+    expect_due(kept, kept, 60, REST_DUE_TTL);
+    expect_due(gone, new, 60, REST_DUE_TTL | REST_DUE_VALUES);
+    expect_due(gone, gone, 300, REST_DUE_GONE);
+}
+
+static void expect_body(const struct provider_ops *ops, unsigned parts,
+                        const char *want)
+{
+    struct rest_item items[] = {item(REST_REMOVE, &one, "192.0.2.1"),
+                                item(REST_ADD, NULL, "192.0.2.2")};
+    const struct rest_zone z = {.name = ZONE};
+    const struct rest_set s = {
+        .name = ZONE, .type = RR_A, .items = items, .n = 2, .ttl_s = 600};
+    cJSON *o = rest_set_json(ops->rest, &z, &s, parts);
+    char *text = cJSON_PrintUnformatted(o);
+
+    assert_string_equal(text, want);
+    cJSON_free(text);
+    cJSON_Delete(o);
+}
+
+static void test_bodies(void **state)
+{
+    const unsigned all = REST_PART_NAME | REST_PART_TTL | REST_PART_VALUES;
+
+    (void)state;
+    expect_body(&provider_hetzner, all,
+                "{\"name\":\"@\",\"type\":\"A\",\"ttl\":600,\"records\":"
+                "[{\"value\":\"192.0.2.2\"}]}");
+    expect_body(&provider_hetzner, REST_PART_TTL, "{\"ttl\":600}");
+    expect_body(&provider_hetzner, REST_PART_VALUES,
+                "{\"records\":[{\"value\":\"192.0.2.2\"}]}");
+    expect_body(&provider_desec, all,
+                "{\"subname\":\"\",\"type\":\"A\",\"ttl\":600,\"records\":"
+                "[\"192.0.2.2\"]}");
+    expect_body(&provider_gandi, REST_PART_TTL | REST_PART_VALUES,
+                "{\"rrset_ttl\":600,\"rrset_values\":[\"192.0.2.2\"]}");
+}
+
+static void expect_txt(const struct provider_ops *ops, const char *data,
+                       size_t len, const char *want)
+{
+    struct buf b, back;
+
+    buf_init(&b, 1024);
+    buf_init(&back, 1024);
+    rest_data_out(ops->rest, RR_TXT, data, len, &b);
+    assert_string_equal(buf_get(&b), want);
+    rest_txt_in(buf_get(&b), &back);
+    assert_int_equal(back.len, len);
+    assert_memory_equal(back.data, data, len);
+    buf_fini(&b);
+    buf_fini(&back);
+}
+
+static void test_txt(void **state)
+{
+    (void)state;
+    expect_txt(&provider_desec, "[a]", 3, "\"[a]\"");
+    expect_txt(&provider_digitalocean, "[a]", 3, "[a]");
+    expect_txt(&provider_digitalocean, "{\"a\":1}", 7, "{\"a\":1}");
+    /* would be read as quotes around a text; cannot stand in JSON */
+    expect_txt(&provider_digitalocean, "\"a\"", 3, "\"\\\"a\\\"\"");
+    expect_txt(&provider_digitalocean, "a\0b", 3, "\"a\\000b\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_due),
+        cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_txt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
