@@ -45,8 +45,16 @@ static const char *option_of(const struct exam *x, const struct err *e)
 
 static void failed(struct exam *x, const struct err *e)
 {
-    findings_add(&x->found, PROVIDER_ERROR, option_of(x, e), NULL, "%s",
-                 e->msg);
+    const char *option = option_of(x, e), *remedy = NULL;
+
+    if (strcmp(option, x->p->style->secret) == 0)
+        remedy =
+            arena_printf(x->a, "a %s that is valid and has the rights", option);
+    else if (strcmp(option, "url") == 0 && e->code == ERR_NOTFOUND)
+        remedy = "a zone that the account has";
+    else if (strcmp(option, "url") == 0)
+        remedy = "url, or what should answer there";
+    findings_add(&x->found, PROVIDER_ERROR, option, remedy, "%s", e->msg);
     exam_end(x);
 }
 
