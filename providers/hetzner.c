@@ -82,6 +82,7 @@ static const struct rest_style style = {
     .action = &action,
     .few = 4,
     .new_ttl_s = 3600,
+    .null_ttl_s = 86400, /* what a zone is made with */
     .paging = REST_PAGE_NUMBERS,
     .page_size = "per_page=50",
     .page_total = "meta.pagination.last_page",

@@ -170,6 +170,7 @@ struct rest_style {
     size_t specs_max;    /* so many found at `specs` may be cut short */
     size_t few;          /* up to so many names are asked for singly */
     uint32_t new_ttl_s;  /* of a record, where nothing gives one */
+    uint32_t null_ttl_s; /* what no TTL at all stands for; 0: new_ttl_s */
     uint32_t auto_ttl_s; /* what a TTL of 1 stands for; 0: for itself */
 
     enum rest_paging paging;

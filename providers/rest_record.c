@@ -195,7 +195,8 @@ int rest_record_read(const struct rest_style *style,
             return not_a_record(m->id, e);
         r.id = arena_strdup(out->a, text);
     }
-    r.ttl_s = style->new_ttl_s; /* null: the zone's own */
+    /* null: the zone's own */
+    r.ttl_s = style->null_ttl_s > 0 ? style->null_ttl_s : style->new_ttl_s;
     if (rest_json_uint(ttl, MAX_TTL, &ttl_s))
         r.ttl_s = ttl_s == 1 && style->auto_ttl_s > 0 ? style->auto_ttl_s
                                                       : (uint32_t)ttl_s;

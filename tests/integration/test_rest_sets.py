@@ -95,6 +95,13 @@ def test_hetzner_secondary(tool, hz):  # noqa: F811
     assert "not a primary zone" in got[0]["results"][0]["text"]
 
 
+def test_hetzner_set_without_a_ttl(tool, hz):  # noqa: F811
+    """null: the zone's own TTL, which is a day; the spec's is written."""
+    hz.seed(ZONE, [("www", "A", None, A)])
+    got = tool("hetzner", hz.options, "apply", ZONE, *publish(A, 3600))
+    assert states(got[0]) == ["done"] and bodies(hz) == [{"ttl": 3600}]
+
+
 def test_hetzner_floor_of_the_ttl(tool, hz):  # noqa: F811
     hz.seed(ZONE, [])
     tool("hetzner", hz.options, "create", ZONE, *publish(A, 5))

@@ -2,14 +2,14 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "providers/rest.h"
 
 #define ZONE "example.org."
 
-/* Which calls a set is due, their bodies, and values as they go out. */
+/* Which calls a set is due, their bodies, forms, and values as they go out. */
 
 static const struct rest_record one = {.data = "192.0.2.1",
                                        .raw = "192.0.2.1",
@@ -86,6 +86,46 @@ static void test_bodies(void **state)
                 "{\"rrset_ttl\":600,\"rrset_values\":[\"192.0.2.2\"]}");
 }
 
+static void expect_form(enum rest_act act, enum rr_type t, const char *data,
+                        bool enabled, const char *want)
+{
+    const struct rest_record r = {.data = "192.0.2.1",
+                                  .raw = "192.0.2.1",
+                                  .len = 9,
+                                  .kept = "{\"comments\":\"a & b\"}"};
+    const struct rest_zone z = {.name = ZONE};
+    const struct rest_set s = {.name = "*." ZONE, .type = t};
+    const struct rest_item it = {.act = act,
+                                 .record = act == REST_ADD ? NULL : &r,
+                                 .data = data != NULL ? data : r.data,
+                                 .len = strlen(data != NULL ? data : r.data),
+                                 .ttl_s = 60,
+                                 .enabled = enabled};
+    char *body = rest_form_body(provider_technitium.rest, &z, &s, &it);
+
+    assert_string_equal(body, want);
+    free(body);
+}
+
+#define HEAD "zone=example.org&domain=%2A.example.org&type="
+
+static void test_forms(void **state)
+{
+    (void)state;
+    expect_form(REST_ADD, RR_AAAA, "2001:db8::1", true,
+                HEAD "AAAA&ttl=60&disable=false&ipAddress=2001%3Adb8%3A%3A1");
+    expect_form(REST_UPDATE, RR_A, NULL, false,
+                HEAD "A&ttl=60&disable=true&ipAddress=192.0.2.1"
+                     "&comments=a%20%26%20b");
+    expect_form(REST_UPDATE, RR_TXT, "\"[a]\"", true,
+                HEAD "TXT&ttl=60&disable=false&text=192.0.2.1"
+                     "&newText=%22%5Ba%5D%22&comments=a%20%26%20b");
+    expect_form(REST_UPDATE, RR_CNAME, "b.example.", true,
+                HEAD "CNAME&ttl=60&disable=false&cname=b.example"
+                     "&comments=a%20%26%20b");
+    expect_form(REST_REMOVE, RR_A, NULL, false, HEAD "A&ipAddress=192.0.2.1");
+}
+
 static void expect_txt(const struct provider_ops *ops, const char *data,
                        size_t len, const char *want)
 {
@@ -118,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_due),
         cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_forms),
         cmocka_unit_test(test_txt),
     };
 
