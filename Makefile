@@ -58,6 +58,15 @@ all: $(OUT)/dnsfailover
 $(OUT)/dnsfailover: $(OBJ)
 	$(CC) $(LDOPT) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The name that a link would note down: that of the library whose headers are
+# used (libcurl of Debian has two).
+soname = $(shell objdump -p "$$($(CC) -print-file-name=$(1).so)" 2>/dev/null | \
+    awk '$$1 == "SONAME" { print $$2 }')
+$(OUT)/obj/agent/base/curl_lib.o: CPPFLAGS += \
+    $(patsubst %,-DCURL_SONAME='"%"',$(call soname,libcurl))
+$(OUT)/obj/providers/xml.o: CPPFLAGS += \
+    $(patsubst %,-DXML_SONAME='"%"',$(call soname,libxml2))
+
 $(OUT)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

@@ -10,6 +10,10 @@
 
 #include "agent/base/late_lib.h"
 
+#ifndef XML_SONAME /* the Makefile asks the library */
+#define XML_SONAME "libxml2.so.2"
+#endif
+
 /* libxml2, loaded with the first document (late_lib.h says why):
  * lib.FreeDoc() is xmlFreeDoc(). */
 #define EACH(F)                                                                \
@@ -33,7 +37,7 @@ static int load(struct lib *lib, struct err *e)
 {
     static const struct late_function functions[] = {EACH(FUNCTION)};
 
-    return late_lib_load("libxml2.so.2", functions,
+    return late_lib_load(XML_SONAME, functions,
                          sizeof functions / sizeof functions[0], lib, e);
 }
 
