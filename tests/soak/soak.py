@@ -357,6 +357,7 @@ def main():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     v = Verdict()
     with tempfile.TemporaryDirectory(prefix="soak-") as d:
+        os.chmod(d, 0o711)  # the service gives root up and passes through it
         played = scene.Scene(d, seed)
         zones = {z: played.zone(z) for z in scene.ZONES}
         every = {a for g in scene.GROUPS for a in scene.addresses(g)}
