@@ -3,6 +3,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/cli/doctor.h"
+#include "agent/cli/served_serial.h"
 
 /* The providers: do they open, and what do they say themselves? */
 
@@ -10,55 +11,18 @@
 
 /* --- what is handed to them ---------------------------------------------- */
 
-struct serial_job {
-    struct provider_serial best;
-    size_t waiting;
-    provider_serial_cb *cb;
-    void *cb_arg;
-};
-
-static void serial_done(void *arg)
-{
-    struct serial_job *job = arg;
-
-    if (job->waiting == 0)
-        job->cb(job->cb_arg, &job->best);
-}
-
-static void on_serial(void *arg, const struct resolver_answer *answer)
-{
-    struct serial_job *job = arg;
-    uint32_t serial = 0;
-
-    if (answer->outcome == RESOLVER_FOUND &&
-        message_serial(answer->message, &serial) == 0) {
-        /* RFC 1982: newer when less than half the space ahead. */
-        if (!job->best.known || (int32_t)(serial - job->best.serial) > 0)
-            job->best.serial = serial;
-        job->best.known = true;
-    }
-    job->waiting--;
-    serial_done(job);
-}
-
 static void served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                           void *cb_arg)
 {
     struct doctor *d = arg;
-    struct serial_job *job = arena_alloc(d->arena, sizeof *job);
     const struct doctor_zone *z = NULL;
 
     for (size_t i = 0; i < d->nzones; i++)
         if (name_equal(d->zones[i]->name, zone))
             z = d->zones[i];
-    job->cb = cb;
-    job->cb_arg = cb_arg;
-    job->waiting = z != NULL ? z->nservers : 0;
-    for (size_t i = 0; z != NULL && i < z->nservers; i++)
-        resolver_ask(d->resolver, &z->servers[i], zone, MESSAGE_SOA, on_serial,
-                     job);
-    if (job->waiting == 0)
-        (void)loop_timer_start(d->loop, 0, serial_done, job);
+    served_serial_ask(d->arena, d->loop, d->resolver,
+                      z != NULL ? z->servers : NULL,
+                      z != NULL ? z->nservers : 0, zone, cb, cb_arg);
 }
 
 /* Many servers lock out who keeps trying a refused login: what an earlier

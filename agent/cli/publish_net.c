@@ -5,6 +5,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/loop.h"
+#include "agent/cli/served_serial.h"
 #include "agent/engine/txt.h"
 
 #define ANSWER_MS 15000
@@ -58,53 +59,13 @@ static void on_zones(void *arg, const struct provider_names *names)
 
 /* --- the provider --------------------------------------------------------- */
 
-struct serial_job {
-    struct provider_serial best;
-    size_t waiting;
-    provider_serial_cb *cb;
-    void *cb_arg;
-};
-
-static void serial_done(void *arg)
-{
-    struct serial_job *job = arg;
-
-    if (job->waiting > 0)
-        return;
-    job->cb(job->cb_arg, &job->best);
-    free(job);
-}
-
-static void on_serial(void *arg, const struct resolver_answer *answer)
-{
-    struct serial_job *job = arg;
-    uint32_t serial = 0;
-
-    if (answer->outcome == RESOLVER_FOUND &&
-        message_serial(answer->message, &serial) == 0) {
-        /* RFC 1982: newer when less than half the space ahead. */
-        if (!job->best.known || (int32_t)(serial - job->best.serial) > 0)
-            job->best.serial = serial;
-        job->best.known = true;
-    }
-    job->waiting--;
-    serial_done(job);
-}
-
 static void served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                           void *cb_arg)
 {
     struct publish_net *n = arg;
-    struct serial_job *job = mem_alloc(sizeof *job);
 
-    job->cb = cb;
-    job->cb_arg = cb_arg;
-    job->waiting = n->nservers;
-    for (size_t i = 0; i < n->nservers; i++)
-        resolver_ask(n->resolver, &n->servers[i], zone, MESSAGE_SOA, on_serial,
-                     job);
-    if (n->nservers == 0)
-        (void)loop_timer_start(n->loop, 0, serial_done, job);
+    served_serial_ask(n->arena, n->loop, n->resolver, n->servers, n->nservers,
+                      zone, cb, cb_arg);
 }
 
 static void on_closed(void *arg)
