@@ -275,6 +275,15 @@ def test_the_nearest_data_centre_first(views):
     assert {k: s.more for k, s in views.r53.zone.sets.items()} == routing
 
 
+def test_doctor(views):
+    found = [json.loads(x) for x in
+             views.w.run("doctor", "--json").stdout.splitlines()]
+    assert [f for f in found if f["level"] == "error"] == []
+    assert "provider aws-eu shows its records" in " ".join(
+        f["text"] for f in found), found
+    assert views.r53.double.accepted == 0
+
+
 def test_a_view_without_its_set(views):
     """It is told; the other views go on."""
     one, two = views.one.addr, views.two.addr
