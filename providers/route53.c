@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ZONE_ID_MAX 32
+#define SET_ID_MAX 128 /* characters. source: API, "ResourceRecordSet" */
 
 static const struct config_field fields[] = {
     {"access-key-id", CONFIG_STR, false, false, NULL, "The access key's id.",
@@ -25,6 +26,10 @@ static const struct config_field fields[] = {
      "private zone, and where several have the same name. The key then needs "
      "no right to list zones.",
      "ROUTE53_ZONE_ID AWS_HOSTED_ZONE_ID"},
+    {"set-identifier", CONFIG_STR, false, false, NULL,
+     "Only the sets with this SetIdentifier (of geolocation routing, for one) "
+     "are served: where a view is kept. Their routing stays as it is.",
+     NULL},
     {"wait-insync", CONFIG_BOOL, false, false, "no",
      "After a change wait, up to a minute, until all servers of Route 53 have "
      "it. The authoritative servers are looked at in any case.",
@@ -90,6 +95,26 @@ static int read_zone_id(struct route53 *p, const char *id, struct err *e)
                        "such as Z0123456789ABCDEFGHIJ",
                        id);
     p->zone_id = mem_strdup(id);
+    return 0;
+}
+
+static int read_set_id(struct route53 *p, const char *id, struct err *e)
+{
+    size_t n = 0;
+
+    if (id == NULL)
+        return 0;
+    for (const char *c = id; *c != '\0'; c++) {
+        n += ((unsigned char)*c & 0xc0) != 0x80; /* UTF-8: first bytes */
+        if ((unsigned char)*c < ' ')
+            n = SET_ID_MAX + 1;
+    }
+    if (n == 0 || n > SET_ID_MAX)
+        return err_set(e, ERR_INPUT,
+                       "set-identifier = \"%.200s\"; accepted: 1 to %d "
+                       "printable characters, as the sets have it in Route 53",
+                       id, SET_ID_MAX);
+    p->set_id = mem_strdup(id);
     return 0;
 }
 
@@ -159,6 +184,8 @@ static int read_options(struct route53 *p, const struct config_provider *cfg,
                       &p->endpoint, e) != 0 ||
         read_host(p, e) != 0 ||
         read_zone_id(p, config_option_get(cfg, fields, "zone-id"), e) != 0 ||
+        read_set_id(p, config_option_get(cfg, fields, "set-identifier"), e) !=
+            0 ||
         read_key_id(p, cfg, e) != 0 || read_secrets(p, cfg, e) != 0)
         return -1;
     return 0;
@@ -173,6 +200,7 @@ static void instance_free(struct route53 *p)
     free(p->host);
     free(p->region);
     free(p->zone_id);
+    free(p->set_id);
     config_secret_free(p->key_id);
     config_secret_free(p->secret);
     config_secret_free(p->token);

@@ -15,6 +15,7 @@
  *   route53.c         options, open, close
  *   route53_call.c    one signed call: budget, backoff, what an answer means
  *   route53_answer.c  XML to values, spelling
+ *   route53_routing.c how a set is routed: read, and kept as XML
  *   route53_batch.c   a change batch as XML
  *   route53_zone.c    which hosted zone a zone is
  *   route53_walk.c    record sets page by page
@@ -47,6 +48,7 @@ struct route53 {
     char *base_url; /* of the endpoint, without a path */
     char *host;     /* as the Host header has it */
     char *region, *zone_id;
+    char *set_id; /* the sets that it serves; NULL: simple ones */
     char *key_id, *secret, *token;
     bool wait_insync, may_not_get_change;
 
@@ -175,18 +177,25 @@ enum route53_verdict {
     ROUTE53_REFUSED,   /* e says why: managed routing, a second CNAME … */
 };
 
+/* The set is one that an instance with that set-identifier looks at; NULL:
+ * all. */
+bool route53_is_served(const struct route53_set *s, const char *set_id);
 /* What the open changes of one set (same name and type; changes[i] is open
- * when open[i]) make of it. sets: all that the zone has at that name.
+ * when open[i]) make of it. sets: all that the zone has at that name; set_id:
+ * which of them is meant, NULL: the simple one. One that is meant by its
+ * identifier keeps its routing; it is neither made nor emptied.
  * out: *edit, in arena a */
 enum route53_verdict route53_plan_set(struct arena *a,
                                       const struct change_set *set,
                                       const bool *open, size_t first,
                                       const struct route53_set *sets, size_t n,
+                                      const char *set_id,
                                       struct route53_edit *edit, struct err *e);
 /* Elements and characters of values that an edit needs in a request. */
 void route53_edit_size(const struct route53_edit *edit, size_t *records,
                        size_t *chars);
-/* Sets a and b are the same for a DELETE: TTL and values, in any order. */
+/* Sets a and b are the same for a DELETE: routing, TTL and values, these in
+ * any order. */
 bool route53_set_equal(const struct route53_set *a,
                        const struct route53_set *b);
 

@@ -161,51 +161,6 @@ static size_t count(const xmlNode *list, const char *local)
 
 /* ---- record sets --------------------------------------------------------- */
 
-/* What an element says of how the set is routed. Unknown ones too: a set that
- * is written back without them would lose them. */
-static const char *routing_of(const xmlNode *n, struct arena *a)
-{
-    static const struct {
-        const char *element, *what;
-    } known[] = {
-        {"AliasTarget", "an alias"},
-        {"HealthCheckId", "a health check"},
-        {"TrafficPolicyInstanceId", "a traffic policy"},
-        {"Weight", "weighted routing"},
-        {"Region", "latency routing"},
-        {"Failover", "failover routing"},
-        {"MultiValueAnswer", "multivalue routing"},
-        {"GeoLocation", "geolocation routing"},
-    };
-
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (xml_is(n, known[i].element))
-            return known[i].what;
-    if (xml_is(n, "SetIdentifier"))
-        return arena_printf(a, "set identifier \"%.100s\"", xml_text(n, a));
-    return arena_printf(a, "%.60s", (const char *)n->name);
-}
-
-static void read_routing(const xmlNode *set, struct arena *a,
-                         struct route53_set *out)
-{
-    static const char *const plain[] = {"Name", "Type", "TTL",
-                                        "ResourceRecords"};
-
-    for (const xmlNode *n = xml_child(set, NULL); n != NULL;
-         n = xml_next(n, NULL)) {
-        bool is_plain = false;
-
-        for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-            is_plain |= xml_is(n, plain[i]);
-        if (is_plain)
-            continue;
-        /* An identifier says least of all. */
-        if (out->managed == NULL || !xml_is(n, "SetIdentifier"))
-            out->managed = routing_of(n, a);
-    }
-}
-
 static int read_values(const xmlNode *set, struct arena *a,
                        struct route53_set *out, struct err *e)
 {
@@ -233,6 +188,7 @@ static int read_set(const xmlNode *set, struct arena *a,
                     struct route53_set *out, struct err *e)
 {
     uint64_t ttl = 0;
+    bool has_ttl;
 
     out->as_named = text_of(set, "Name", a);
     out->type = text_of(set, "Type", a);
@@ -240,16 +196,18 @@ static int read_set(const xmlNode *set, struct arena *a,
         return err_set(e, ERR_RETRY, "a record set has no name or no type");
     if (route53_name(out->as_named, out->name) != 0)
         out->name[0] = '\0';
-    read_routing(set, a, out);
+    route53_read_routing(set, a, out);
     if (read_values(set, a, out, e) != 0)
         return -1;
-    if (!read_number(text_of(set, "TTL", a), INT32_MAX, &ttl) &&
-        out->managed == NULL)
+    has_ttl = read_number(text_of(set, "TTL", a), INT32_MAX, &ttl);
+    if (!has_ttl && out->managed == NULL)
         return err_set(e, ERR_RETRY, "%.100s %.20s has no TTL", out->as_named,
                        out->type);
     if (out->n == 0 && out->managed == NULL)
         return err_set(e, ERR_RETRY, "%.100s %.20s has no records",
                        out->as_named, out->type);
+    if (out->fixed == NULL && (!has_ttl || out->n == 0))
+        out->fixed = out->managed; /* there is nothing to write back */
     out->ttl_s = (uint32_t)ttl;
     return 0;
 }

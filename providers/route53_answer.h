@@ -1,6 +1,7 @@
 #ifndef PROVIDERS_ROUTE53_ANSWER_H
 #define PROVIDERS_ROUTE53_ANSWER_H
 
+#include <libxml/tree.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +42,12 @@ struct route53_set {
     size_t n;
     const char *managed; /* NULL: plain records; else what decides: "an alias",
                             "a health check", "set identifier \"eu\"" … Such a
-                            set is never touched */
+                            set is touched only under its identifier */
+    const char *set_id;  /* NULL: it has none */
+    const char *fixed;   /* NULL, or why not even then: "an alias" … */
+    /* Its other members as XML, for the places before TTL and behind
+     * ResourceRecords; NULL: none */
+    const char *before, *after;
 };
 
 /* Where a list goes on. */
@@ -76,6 +82,11 @@ struct route53_change {
     bool in_sync;
 };
 
+/* The members of one ResourceRecordSet element that say how it is routed, to
+ * managed, set_id, fixed, before and after of out. */
+void route53_read_routing(const xmlNode *set, struct arena *a,
+                          struct route53_set *out);
+
 /* Each reads one answer's body (len bytes) into arena a. returns 0, or -1
  * with e set (ERR_RETRY: not that answer, or cut; ERR_LIMIT; ERR_INPUT: see
  * xml_parse) */
@@ -102,6 +113,7 @@ struct route53_records {
     uint32_t ttl_s;
     const char *const *values; /* as they go into the request */
     size_t n;
+    const char *before, *after; /* of the set (struct route53_set) */
 };
 
 /* The parts of a ChangeResourceRecordSets request, added to body in this

@@ -179,7 +179,7 @@ static void plan(struct applying *ap, const struct route53_sets_found *found)
             continue;
         job->first = i;
         switch (route53_plan_set(ap->a, &ap->set, ap->open, i, found->v,
-                                 found->n, &job->edit, &e)) {
+                                 found->n, ap->p->set_id, &job->edit, &e)) {
         case ROUTE53_AS_WANTED:
             settle_set(ap, i, CHANGE_DONE, NULL);
             break;

@@ -59,13 +59,16 @@ void route53_batch_change(struct buf *body, const char *action,
     buf_printf(body, "<Change><Action>%s</Action><ResourceRecordSet>", action);
     add_element(body, "Name", r->name);
     add_element(body, "Type", r->type);
+    buf_str(body, r->before != NULL ? r->before : "");
     buf_printf(body, "<TTL>%u</TTL><ResourceRecords>", r->ttl_s);
     for (size_t i = 0; i < r->n; i++) {
         buf_str(body, "<ResourceRecord>");
         add_element(body, "Value", r->values[i]);
         buf_str(body, "</ResourceRecord>");
     }
-    buf_str(body, "</ResourceRecords></ResourceRecordSet></Change>");
+    buf_str(body, "</ResourceRecords>");
+    buf_str(body, r->after != NULL ? r->after : "");
+    buf_str(body, "</ResourceRecordSet></Change>");
 }
 
 void route53_batch_close(struct buf *body)

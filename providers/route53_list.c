@@ -48,7 +48,8 @@ static void records_end(struct listing *l, const struct rrset_list *sets,
 }
 
 /* Sets of managed routing are shown by what they hold: that is what DNS gives
- * now and then. An alias holds nothing. */
+ * now and then. An alias holds nothing. With an identifier those of others are
+ * no business of this instance. */
 static void add_set(struct rrset_list *list, const struct route53_set *s)
 {
     enum rr_type type;
@@ -72,7 +73,8 @@ static void on_sets(void *arg, const struct route53_sets_found *found)
 
     rrset_list_init(&list);
     for (size_t i = 0; i < found->n; i++)
-        add_set(&list, &found->v[i]);
+        if (route53_is_served(&found->v[i], l->p->set_id))
+            add_set(&list, &found->v[i]);
     records_end(l, found->err.code == ERR_NONE ? &list : NULL, &found->err);
     rrset_list_fini(&list);
 }

@@ -104,12 +104,19 @@ static bool has_value(const char *const *values, size_t n, const char *value)
     return false;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
 bool route53_set_equal(const struct route53_set *a, const struct route53_set *b)
 {
     if (a == NULL || b == NULL)
         return a == b;
     if (a->n != b->n || a->ttl_s != b->ttl_s ||
-        (a->managed == NULL) != (b->managed == NULL))
+        (a->managed == NULL) != (b->managed == NULL) ||
+        !is_same_text(a->before, b->before) ||
+        !is_same_text(a->after, b->after))
         return false;
     for (size_t i = 0; i < a->n; i++)
         if (!has_value(b->values, b->n, a->values[i]))
@@ -119,11 +126,15 @@ bool route53_set_equal(const struct route53_set *a, const struct route53_set *b)
 
 static bool is_unchanged(const struct route53_edit *edit)
 {
-    struct route53_set now = {
-        .values = edit->values, .n = edit->n, .ttl_s = edit->ttl_s};
+    struct route53_set now;
 
-    return edit->old == NULL ? edit->n == 0
-                             : route53_set_equal(edit->old, &now);
+    if (edit->old == NULL)
+        return edit->n == 0;
+    now = *edit->old;
+    now.values = edit->values;
+    now.n = edit->n;
+    now.ttl_s = edit->ttl_s;
+    return route53_set_equal(edit->old, &now);
 }
 
 void route53_edit_size(const struct route53_edit *edit, size_t *records,
@@ -146,6 +157,13 @@ static int check(const struct route53_edit *edit, struct err *e)
 {
     size_t records, chars;
 
+    if (edit->n == 0 && edit->old->set_id != NULL)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "the last value of the set with the identifier "
+                       "\"%.100s\" is not removed: the set's routing would "
+                       "go with it; \"allDown\": \"none\" is not possible "
+                       "under a set-identifier",
+                       edit->old->set_id);
     route53_edit_size(edit, &records, &chars);
     if (edit->type == RR_CNAME && edit->n > 1)
         return err_set(e, ERR_CONFLICT,
@@ -161,51 +179,79 @@ static int check(const struct route53_edit *edit, struct err *e)
     return 0;
 }
 
-/* What there is of the set: the one plain one, or what manages it. */
-static const struct route53_set *gather(struct arena *a,
-                                        const struct route53_set *sets,
-                                        size_t n, const struct change *c,
-                                        struct route53_edit *all)
+bool route53_is_served(const struct route53_set *s, const char *set_id)
 {
-    const struct route53_set *managed = NULL;
+    return set_id == NULL ||
+           (s->set_id != NULL && strcmp(s->set_id, set_id) == 0);
+}
+
+static bool is_meant(const struct route53_set *s, const struct change *c,
+                     const char *set_id)
+{
+    return name_equal(s->name, c->name) &&
+           strcmp(s->type, rr_type_name(c->type)) == 0 &&
+           route53_is_served(s, set_id);
+}
+
+/* What there is of the set: the one that may be written, or what forbids it
+ * (NULL: nothing does). */
+static const char *gather(struct arena *a, const struct route53_set *sets,
+                          size_t n, const struct change *c, const char *set_id,
+                          struct route53_edit *all)
+{
+    const char *managed = NULL;
 
     for (size_t i = 0; i < n; i++)
-        if (name_equal(sets[i].name, c->name) &&
-            strcmp(sets[i].type, rr_type_name(c->type)) == 0)
+        if (is_meant(&sets[i], c, set_id))
             all->n += sets[i].n;
     all->values = arena_array(a, all->n + 1, sizeof *all->values);
     all->n = 0;
     for (size_t i = 0; i < n; i++) {
         const struct route53_set *s = &sets[i];
+        const char *why = set_id != NULL ? s->fixed : s->managed;
 
-        if (!name_equal(s->name, c->name) ||
-            strcmp(s->type, rr_type_name(c->type)) != 0)
+        if (!is_meant(s, c, set_id))
             continue;
         for (size_t k = 0; k < s->n; k++)
             all->values[all->n++] = s->values[k];
         all->old = s;
-        if (s->managed != NULL)
-            managed = s;
+        if (why != NULL)
+            managed = why;
     }
     return managed;
+}
+
+static void refuse(const struct change *c, const char *managed,
+                   const char *set_id, struct err *e)
+{
+    if (managed != NULL)
+        (void)err_set(e, ERR_UNSUPPORTED,
+                      "%s %s has %s in Route 53: managed routing, not touched",
+                      c->name, rr_type_name(c->type), managed);
+    else
+        (void)err_set(e, ERR_UNSUPPORTED,
+                      "Route 53 has no set with the identifier \"%.100s\" "
+                      "here, and its routing is not known: make it there by "
+                      "hand, with its routing and one value, in place of a "
+                      "simple set if there is one",
+                      set_id);
 }
 
 enum route53_verdict route53_plan_set(struct arena *a,
                                       const struct change_set *set,
                                       const bool *open, size_t first,
                                       const struct route53_set *sets, size_t n,
+                                      const char *set_id,
                                       struct route53_edit *edit, struct err *e)
 {
     const struct change *c = &set->v[first];
     struct route53_edit all = {.type = c->type};
-    const struct route53_set *managed = gather(a, sets, n, c, &all);
+    const char *managed = gather(a, sets, n, c, set_id, &all);
 
-    if (managed != NULL) {
+    if (managed != NULL || (set_id != NULL && all.old == NULL)) {
         if (is_as_wanted(set, open, first, &all))
             return ROUTE53_AS_WANTED;
-        (void)err_set(e, ERR_UNSUPPORTED,
-                      "%s %s has %s in Route 53: managed routing, not touched",
-                      c->name, rr_type_name(c->type), managed->managed);
+        refuse(c, managed, set_id, e);
         return ROUTE53_REFUSED;
     }
     memset(edit, 0, sizeof *edit);

@@ -137,15 +137,21 @@ static void add_edits(struct buf *body, const struct route53_edit *const *edits,
         r.ttl_s = old->ttl_s;
         r.values = old->values;
         r.n = old->n;
+        r.before = old->before;
+        r.after = old->after;
         route53_batch_change(body, "DELETE", &r);
     }
     for (size_t i = 0; i < n; i++) {
+        const struct route53_set *old = edits[i]->old;
         struct route53_records r = {
             edits[i]->name, rr_type_name(edits[i]->type), edits[i]->ttl_s,
             edits[i]->values, edits[i]->n};
 
-        if (edits[i]->n > 0)
-            route53_batch_change(body, "CREATE", &r);
+        if (edits[i]->n == 0)
+            continue;
+        r.before = old != NULL ? old->before : NULL;
+        r.after = old != NULL ? old->after : NULL;
+        route53_batch_change(body, "CREATE", &r);
     }
 }
 

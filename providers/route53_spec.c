@@ -182,6 +182,19 @@ static void on_zone(void *arg, const struct route53_zone *z,
     read_set(w);
 }
 
+static void refuse(void *arg)
+{
+    struct writing *w = arg;
+    struct err e;
+
+    (void)err_set(&e, ERR_UNSUPPORTED,
+                  "provider %s has a set-identifier, and specs are published "
+                  "in simple sets: write it through a provider without one, "
+                  "or add the printed record by hand",
+                  w->p->title);
+    finish(w, &e);
+}
+
 void route53_write_spec(struct provider *p, const struct spec_write *what,
                         provider_written_cb *cb, void *arg)
 {
@@ -202,5 +215,8 @@ void route53_write_spec(struct provider *p, const struct spec_write *what,
     w->cb = cb;
     w->arg = arg;
     route53_begin(w->p);
-    route53_zone_find(w->p, w->what.zone, on_zone, w);
+    if (w->p->set_id != NULL)
+        (void)loop_timer_start(w->p->loop, 0, refuse, w);
+    else
+        route53_zone_find(w->p, w->what.zone, on_zone, w);
 }

@@ -71,13 +71,21 @@ static bool is_wanted(const struct walk *w, const struct route53_set *s)
 static void keep(struct walk *w, const struct route53_set *s)
 {
     struct route53_set *to;
+    const char **texts[5];
 
     w->v = mem_grow(w->v, &w->cap, w->n, sizeof *w->v);
     to = &w->v[w->n++];
     *to = *s;
     to->as_named = arena_strdup(w->a, s->as_named);
     to->type = arena_strdup(w->a, s->type);
-    to->managed = s->managed != NULL ? arena_strdup(w->a, s->managed) : NULL;
+    texts[0] = &to->managed;
+    texts[1] = &to->set_id;
+    texts[2] = &to->fixed;
+    texts[3] = &to->before;
+    texts[4] = &to->after;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (*texts[i] != NULL)
+            *texts[i] = arena_strdup(w->a, *texts[i]);
     to->values = arena_array(w->a, s->n + 1, sizeof *to->values);
     for (size_t i = 0; i < s->n; i++)
         to->values[i] = arena_strdup(w->a, s->values[i]);

@@ -55,7 +55,9 @@ static void check_sets(struct arena *a, const struct route53_sets *sets)
         check_name(s->as_named);
         for (size_t k = 0; k < s->n; k++)
             check_text(s->values[k]);
-        if (s->managed == NULL)
+        r.before = s->before;
+        r.after = s->after;
+        if (s->fixed == NULL)
             route53_batch_change(&body, "DELETE", &r);
     }
     route53_batch_close(&body);

@@ -82,9 +82,9 @@ class World:
     def put(self, name, rdtype, *values, ttl=60, **more):
         self.zone.put(f"{name}.{ORG}", rdtype, ttl, values, **more)
 
-    def values(self, name, rdtype="A"):
-        """What the one plain set of the double holds now; None: no set."""
-        s = self.zone.sets.get((f"{name}.{ORG}.", rdtype, None))
+    def values(self, name, rdtype="A", set_id=None):
+        """What the set of the double holds now; None: no set."""
+        s = self.zone.sets.get((f"{name}.{ORG}.", rdtype, set_id))
         return None if s is None else sorted(s.values)
 
     def count(self, action):

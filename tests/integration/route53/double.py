@@ -362,6 +362,15 @@ class Route53:
 # -- reading a request ---------------------------------------------------------------
 
 
+def inner(node):
+    """What is inside: text, or elements as XML, however they were prefixed."""
+    if not len(node):
+        return node.text or ""
+    return "".join(element(c.tag.removeprefix(f"{{{NS}}}"),
+                           inner(c) if len(c) else xml_escape(c.text or ""))
+                   for c in node)
+
+
 class _Reader:
     def __init__(self, ordered):
         self.ordered = ordered
@@ -385,8 +394,7 @@ class _Reader:
                       for r in members["ResourceRecords"]]
         if "TTL" in members:
             ttl = int(members["TTL"].text)
-        more = {k: ET.tostring(v, encoding="unicode") if len(v) else v.text
-                for k, v in members.items() if k not in (
+        more = {k: inner(v) for k, v in members.items() if k not in (
                     "Name", "Type", "SetIdentifier", "TTL",
                     "ResourceRecords")}
         set_id = members.get("SetIdentifier")

@@ -19,6 +19,11 @@ PLAIN = set("abcdefghijklmnopqrstuvwxyz0123456789-_")
 Set = collections.namedtuple("Set", "name type set_id ttl values more")
 
 
+# What an identifier goes with; one of these.
+ROUTING = ["Weight", "Region", "Failover", "GeoLocation", "MultiValueAnswer",
+           "CidrRoutingConfig", "GeoProximityLocation"]
+
+
 class Refused(Exception):
     """An answer that is no 200."""
 
@@ -159,8 +164,35 @@ class Zone:
                        "permitted because a conflicting RRSet of type  CNAME "
                        "with the same DNS name already exists in zone "
                        f"{self.name}")
+        yield from self._routing()
         if not {"NS", "SOA"} <= names.get(self.name, set()):
             yield "A HostedZone must contain one SOA and at least one NS record"
+
+
+    def _routing(self):
+        """Sets of a name and type that have identifiers: one kind of routing,
+        each place once."""
+        kinds, places = {}, set()
+        for s in self.sets.values():
+            if s.set_id is None:
+                continue
+            what = f"[name='{s.name}', type='{s.type}'"
+            kind = [k for k in ROUTING if k in s.more]
+            if len(kind) != 1:
+                yield (f"Invalid request: Expected exactly one of {ROUTING}, "
+                       f"but found {len(kind) or 'none'} in Change with "
+                       f"{what}, set-identifier='{s.set_id}']")
+                continue
+            if kinds.setdefault((s.name, s.type), kind[0]) != kind[0]:
+                yield (f"RRSet {what}, set-identifier='{s.set_id}'] cannot be "
+                       "created as a non-matching routing policy exists with "
+                       "the same name and type")
+            place = s.name, s.type, s.more.get("GeoLocation", s.set_id)
+            if place in places:
+                yield (f"Tried to create a geolocation set {what}, "
+                       f"set-identifier='{s.set_id}'] but a set with the same "
+                       "location exists")
+            places.add(place)
 
 
 def same(a, b):
