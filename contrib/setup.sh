@@ -15,9 +15,9 @@ build='gcc make|make-guile libc6-dev pkg-config|pkgconf libuv1-dev
     libseccomp-dev ca-certificates'
 # Real name servers, the tools to ask them, and what the ISPConfig double is
 # made of; then what `make lint` and `make bench` use.
-tests='libcmocka-dev python3 python3-pytest python3-dnspython bind9
-    bind9-utils bind9-dnsutils knot nsd pdns-server pdns-backend-bind
-    pdns-backend-sqlite3 sqlite3
+tests='libcmocka-dev python3 python3-pytest python3-pytest-xdist
+    python3-dnspython bind9 bind9-utils bind9-dnsutils knot nsd
+    pdns-server pdns-backend-bind pdns-backend-sqlite3 sqlite3
     php-cli php-soap php-sqlite3 openssl mandoc clang-format iproute2 nftables
     nginx-light haproxy gdnsd fping curl dovecot-imapd dovecot-pop3d
     slapd vsftpd python3-aiosmtpd python3-grpcio nghttp2-server lexicon

@@ -10,7 +10,8 @@
 # passed. A test program that crashes, hangs or does not build has failed.
 #
 # Environment: MODE=asan (make asan), BUILD, UNIT_TIME_S (limit of one unit
-# test program), ALL_TIME_S (limit of all integration tests).
+# test program), ALL_TIME_S (limit of all integration tests), WORKERS (how many
+# files of integration tests run side by side; they mostly wait).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -30,6 +31,7 @@ BUILD=${BUILD:-build}
 UNIT_TIME_S=${UNIT_TIME_S:-180}
 ALL_TIME_S=${ALL_TIME_S:-1800}
 PYTHON=${PYTHON:-/usr/bin/python3}
+WORKERS=${WORKERS:-2}
 out=$BUILD
 [ "$MODE" = release ] || out=$BUILD/$MODE
 
@@ -161,6 +163,7 @@ run_integration() {
     export DNSFAILOVER_BIN DNSFAILOVER_TOOLS
     PYTHONDONTWRITEBYTECODE=1 timeout -k 10 "$ALL_TIME_S" "$PYTHON" -m pytest \
         -q -p no:cacheprovider -o faulthandler_timeout=300 -rs \
+        -n "$WORKERS" --dist loadfile \
         --junit-xml="$xml" tests/integration "$@" </dev/null
     rc=$?
     # shellcheck disable=SC2046 # three numbers

@@ -1,6 +1,7 @@
 """Independent programs from npm: installed by npm ci into build/, or a skip
 with the reason."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -20,9 +21,16 @@ def modules(root, folder, package, node_min, given=None):
     if int(version.strip().lstrip("v").split(".")[0] or 0) < node_min:
         pytest.skip(f"node {version.strip()} is too old for {package}")
     place = root / "build" / folder
+    place.mkdir(parents=True, exist_ok=True)
+    with open(place / "lock", "w") as lock:  # tests run beside each other
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return installed(root, folder, place, package)
+
+
+def installed(root, folder, place, package):
+    """The node_modules of place, made now where they are not there."""
     if (place / "node_modules" / package / "package.json").exists():
         return place / "node_modules"
-    place.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(root / "tests" / folder / name, place / name)
     try:
