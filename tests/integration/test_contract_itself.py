@@ -42,6 +42,6 @@ def test_every_fault_is_there(cls):
 
 def test_backends_are_found(root):
     names = {cls.name for cls in backends()}
-    made = re.findall(r"&provider_(\w+),",
-                      (root / "providers" / "provider.c").read_text())
+    made = re.findall(r"^    row\((\w+)\)",
+                      (root / "providers" / "provider.h").read_text(), re.M)
     assert made and names >= set(made), "a provider without a backend"

@@ -433,7 +433,7 @@ def test_secrets_and_certificates_come_from_the_helper(machine, agent,  # noqa
         a, b = w.pair(text=lambda t: json.dumps(
             {"rows": json.loads(t), "defaults": FAST}))
         w.serve()
-        w.configure(agent='  user = "nobody"', trust=f'  ca-file = "{ca}"',
+        w.configure(trust=f'  ca-file = "{ca}"',
                     url=w.isp.url.replace("127.0.0.1", "localhost"))
         with Service(w) as s:
             s.until("first look", lambda: len(known(w)) == 2)
