@@ -320,7 +320,7 @@ def test_counts_of_integration_tests_are_merged(small):
           "import os", "os._exit(7)")
     got = small.run("integration")
     assert last_line(got) == "0 passed, 1 failed, 0 skipped", got.stdout
-    assert "pytest ended with 7 before its report" in got.stdout
+    assert "FAILED integration: pytest ended with 5" in got.stdout
 
 
 # -- setup -------------------------------------------------------------------
