@@ -109,13 +109,6 @@ const struct rest_style cloudflare_style = {
     .is_proxied = is_proxied,
 };
 
-static int cloudflare_open(const struct provider_env *env,
-                           const struct config_provider *cfg,
-                           struct provider **out, struct err *e)
-{
-    return rest_open(&cloudflare_style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_cloudflare = {
     .type = "cloudflare",
     .fields = fields,
@@ -124,7 +117,6 @@ const struct provider_ops provider_cloudflare = {
              .creates_missing = true,
              .min_ttl_s = 60,
              .publish_ms = 30000},
-    .open = cloudflare_open,
     .rest = &cloudflare_style,
     REST_OPERATIONS,
 };

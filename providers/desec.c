@@ -79,13 +79,6 @@ static const struct rest_style style = {
     .examine = examine,
 };
 
-static int desec_open(const struct provider_env *env,
-                      const struct config_provider *cfg, struct provider **out,
-                      struct err *e)
-{
-    return rest_open(&style, env, cfg, out, e);
-}
-
 /* min_ttl_s: of most domains; their own is used where it is known. */
 const struct provider_ops provider_desec = {
     .type = "desec",
@@ -96,7 +89,6 @@ const struct provider_ops provider_desec = {
              .per_set = true,
              .min_ttl_s = 3600,
              .publish_ms = 60000},
-    .open = desec_open,
     .rest = &style,
     REST_OPERATIONS,
 };

@@ -61,13 +61,6 @@ static const struct rest_style style = {
     .full_ms = 60000,
 };
 
-static int digitalocean_open(const struct provider_env *env,
-                             const struct config_provider *cfg,
-                             struct provider **out, struct err *e)
-{
-    return rest_open(&style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_digitalocean = {
     .type = "digitalocean",
     .fields = fields,
@@ -76,7 +69,6 @@ const struct provider_ops provider_digitalocean = {
              .creates_missing = true,
              .min_ttl_s = 30,
              .publish_ms = 30000},
-    .open = digitalocean_open,
     .rest = &style,
     REST_OPERATIONS,
 };

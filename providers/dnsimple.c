@@ -124,13 +124,6 @@ const struct rest_style dnsimple_style = {
     .is_hidden = is_system,
 };
 
-static int dnsimple_open(const struct provider_env *env,
-                         const struct config_provider *cfg,
-                         struct provider **out, struct err *e)
-{
-    return rest_open(&dnsimple_style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_dnsimple = {
     .type = "dnsimple",
     .fields = fields,
@@ -138,7 +131,6 @@ const struct provider_ops provider_dnsimple = {
              .lists_specs = true,
              .creates_missing = true,
              .publish_ms = 30000},
-    .open = dnsimple_open,
     .rest = &dnsimple_style,
     REST_OPERATIONS,
 };

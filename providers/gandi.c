@@ -52,13 +52,6 @@ static const struct rest_style style = {
     .full_ms = 60000,
 };
 
-static int gandi_open(const struct provider_env *env,
-                      const struct config_provider *cfg, struct provider **out,
-                      struct err *e)
-{
-    return rest_open(&style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_gandi = {
     .type = "gandi",
     .fields = fields,
@@ -68,7 +61,6 @@ const struct provider_ops provider_gandi = {
              .per_set = true,
              .min_ttl_s = 300,
              .publish_ms = 60000},
-    .open = gandi_open,
     .rest = &style,
     REST_OPERATIONS,
 };

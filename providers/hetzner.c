@@ -94,13 +94,6 @@ static const struct rest_style style = {
     .is_busy = is_busy,
 };
 
-static int hetzner_open(const struct provider_env *env,
-                        const struct config_provider *cfg,
-                        struct provider **out, struct err *e)
-{
-    return rest_open(&style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_hetzner = {
     .type = "hetzner",
     .fields = fields,
@@ -110,7 +103,6 @@ const struct provider_ops provider_hetzner = {
              .per_set = true,
              .min_ttl_s = 60,
              .publish_ms = 30000},
-    .open = hetzner_open,
     .rest = &style,
     REST_OPERATIONS,
 };

@@ -79,13 +79,14 @@ static void hook_free(struct hook *h)
     free(h);
 }
 
-static int hook_open(const struct provider_env *env,
+static int hook_open(const struct provider_ops *ops,
+                     const struct provider_env *env,
                      const struct config_provider *cfg, struct provider **out,
                      struct err *e)
 {
     struct hook *h = mem_alloc(sizeof *h);
 
-    h->ops = provider_hook;
+    h->ops = *ops;
     h->base.ops = &h->ops;
     h->env = *env;
     h->name = mem_strdup(cfg->name);

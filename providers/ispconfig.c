@@ -46,13 +46,14 @@ static void instance_free(struct ispconfig *p)
     free(p);
 }
 
-static int isp_open(const struct provider_env *env,
+static int isp_open(const struct provider_ops *ops,
+                    const struct provider_env *env,
                     const struct config_provider *cfg, struct provider **out,
                     struct err *e)
 {
     struct ispconfig *p = mem_alloc(sizeof *p);
 
-    p->base.ops = &provider_ispconfig;
+    p->base.ops = ops;
     p->env = *env;
     p->loop = env->loop;
     p->http = env->http;

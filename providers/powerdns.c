@@ -231,20 +231,12 @@ const struct rest_style powerdns_style = {
     .examine = examine,
 };
 
-static int powerdns_open(const struct provider_env *env,
-                         const struct config_provider *cfg,
-                         struct provider **out, struct err *e)
-{
-    return rest_open(&powerdns_style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_powerdns = {
     .type = "powerdns",
     .fields = fields,
     .caps = {.in_place_disable = true,
              .lists_zones = true,
              .lists_specs = true},
-    .open = powerdns_open,
     .rest = &powerdns_style,
     REST_OPERATIONS,
 };

@@ -193,9 +193,9 @@ struct provider_ops {
     const char *type;
     const struct config_field *fields; /* ends with name NULL */
     struct provider_caps caps;
-    /* Reads the options, talks to nobody. env is copied. returns 0, or -1
-     * with e set (ERR_INPUT, ERR_AUTH). */
-    int (*open)(const struct provider_env *env,
+    /* Reads the options, talks to nobody. ops: this table; env is copied.
+     * returns 0, or -1 with e set (ERR_INPUT, ERR_AUTH). */
+    int (*open)(const struct provider_ops *ops, const struct provider_env *env,
                 const struct config_provider *cfg, struct provider **out,
                 struct err *e);
     /* Ends sessions, frees the instance, then calls cb. */

@@ -69,15 +69,15 @@ static void instance_free(struct rest *p)
     free(p);
 }
 
-int rest_open(const struct rest_style *style, const struct provider_env *env,
+int rest_open(const struct provider_ops *ops, const struct provider_env *env,
               const struct config_provider *cfg, struct provider **out,
               struct err *e)
 {
     struct rest *p = mem_alloc(sizeof *p);
 
-    p->base.ops = style->ops;
+    p->base.ops = ops;
     p->env = *env;
-    p->style = style;
+    p->style = ops->rest;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
         return config_provider_fail(cfg, e);

@@ -238,7 +238,7 @@ struct rest {
     void *close_arg;
 };
 
-int rest_open(const struct rest_style *style, const struct provider_env *env,
+int rest_open(const struct provider_ops *ops, const struct provider_env *env,
               const struct config_provider *cfg, struct provider **out,
               struct err *e);
 void rest_close(struct provider *p, provider_close_cb *cb, void *arg);
@@ -548,9 +548,9 @@ void rest_write_spec(struct provider *p, const struct spec_write *w,
 void rest_check(struct provider *p, const char *zone, provider_check_cb *cb,
                 void *arg);
 
-/* For the provider's own table, beside type, fields, caps and open. */
+/* For the provider's own table, beside type, fields, caps and rest. */
 #define REST_OPERATIONS                                                        \
-    .close = rest_close, .list_zones = rest_list_zones,                        \
+    .open = rest_open, .close = rest_close, .list_zones = rest_list_zones,     \
     .list_specs = rest_list_specs, .list_records = rest_list_records,          \
     .apply = rest_apply, .write_spec = rest_write_spec, .check = rest_check
 

@@ -95,14 +95,15 @@ static void free_instance(struct rfc2136 *p)
     free(p);
 }
 
-static int rfc2136_open(const struct provider_env *env,
+static int rfc2136_open(const struct provider_ops *ops,
+                        const struct provider_env *env,
                         const struct config_provider *cfg,
                         struct provider **out, struct err *e)
 {
     struct rfc2136 *p = mem_alloc(sizeof *p);
     const char *sign = config_option_get(cfg, fields, "sign-queries");
 
-    p->base.ops = &provider_rfc2136;
+    p->base.ops = ops;
     p->env = *env;
     p->name = mem_strdup(cfg->name);
     p->memory = rfc2136_memory_new();

@@ -207,13 +207,14 @@ static void instance_free(struct route53 *p)
     free(p);
 }
 
-static int route53_open(const struct provider_env *env,
+static int route53_open(const struct provider_ops *ops,
+                        const struct provider_env *env,
                         const struct config_provider *cfg,
                         struct provider **out, struct err *e)
 {
     struct route53 *p = mem_alloc(sizeof *p);
 
-    p->base.ops = &provider_route53;
+    p->base.ops = ops;
     p->env = *env;
     p->loop = env->loop;
     if (read_options(p, cfg, e) != 0) {

@@ -126,20 +126,12 @@ static const struct rest_style style = {
     .examine = examine,
 };
 
-static int technitium_open(const struct provider_env *env,
-                           const struct config_provider *cfg,
-                           struct provider **out, struct err *e)
-{
-    return rest_open(&style, env, cfg, out, e);
-}
-
 const struct provider_ops provider_technitium = {
     .type = "technitium",
     .fields = fields,
     .caps = {.in_place_disable = true,
              .lists_zones = true,
              .lists_specs = true},
-    .open = technitium_open,
     .rest = &style,
     REST_OPERATIONS,
 };

@@ -160,13 +160,14 @@ void zonefile_free(struct zonefile *z)
     free(z);
 }
 
-static int zonefile_open(const struct provider_env *env,
+static int zonefile_open(const struct provider_ops *ops,
+                         const struct provider_env *env,
                          const struct config_provider *cfg,
                          struct provider **out, struct err *e)
 {
     struct zonefile *z = mem_alloc(sizeof *z);
 
-    z->base.ops = &provider_zonefile;
+    z->base.ops = ops;
     z->env = *env;
     z->name = mem_strdup(cfg->name);
     z->doer = cfg->doer;

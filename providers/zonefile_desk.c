@@ -41,7 +41,7 @@ struct zonefile_desk *zonefile_desk_new(const struct config *cfg,
         (void)err_set(e, ERR_AUTH, "provider %s has no zone files", p->name);
         return NULL;
     }
-    if (provider_zonefile.open(&none, p, &instance, e) != 0)
+    if (provider_zonefile.open(&provider_zonefile, &none, p, &instance, e) != 0)
         return NULL;
     d = mem_alloc(sizeof *d);
     d->cfg = cfg;

@@ -146,7 +146,7 @@ static void look_at(struct doctor *d, size_t i)
                     "no zone uses it");
         return;
     }
-    if (ops == NULL || ops->open(&env, cfg, &d->providers[i], &e) != 0) {
+    if (ops == NULL || ops->open(ops, &env, cfg, &d->providers[i], &e) != 0) {
         doctor_tell(d, DOCTOR_ERROR, place, NULL, "%s",
                     ops == NULL ? "no such type" : e.msg);
         d->providers[i] = NULL;

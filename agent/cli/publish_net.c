@@ -97,7 +97,7 @@ static int open_provider(struct publish_net *n,
 
     if (ops == NULL)
         return err_set(e, ERR_BUG, "no such type: %s", cfg->type);
-    return ops->open(&env, cfg, &n->provider, e);
+    return ops->open(ops, &env, cfg, &n->provider, e);
 }
 
 /* A zone that only a section of "*" covers, or a longer one than those that

@@ -84,7 +84,7 @@ void round_open_providers(struct round *r)
         if (ops == NULL)
             (void)err_set(&e, ERR_BUG, "no such type: %s", cfg->type);
         if (ops == NULL ||
-            ops->open(&env, cfg, &r->providers[i].instance, &e) != 0)
+            ops->open(ops, &env, cfg, &r->providers[i].instance, &e) != 0)
             round_problem(r, "", cfg->name, "provider %s: %s", cfg->name,
                           e.msg);
     }

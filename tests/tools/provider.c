@@ -419,7 +419,7 @@ static int open_provider(struct tool *t, const struct config_provider *cfg)
         (void)fprintf(stderr, "provider: no type %s\n", cfg->type);
         return -1;
     }
-    if (ops->open(&env, cfg, &t->p, &e) == 0)
+    if (ops->open(ops, &env, cfg, &t->p, &e) == 0)
         return 0;
     start(t, "open");
     add_err(t, t->out, &e);

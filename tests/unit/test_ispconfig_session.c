@@ -93,7 +93,8 @@ static void panel_open(struct panel *w)
     env.loop = w->loop;
     env.http = w->http;
     (void)setenv("ISPCONFIG_PASSWORD", "made-up", 1);
-    if (provider_ispconfig.open(&env, &cfg, &base, &e) != 0)
+    if (provider_ispconfig.open(&provider_ispconfig, &env, &cfg, &base, &e) !=
+        0)
         fail_msg("%s", e.msg);
     w->p = (struct ispconfig *)base;
     free(url);

@@ -20,6 +20,7 @@ struct world {
     struct http_server *server;
     struct rest *p;
     struct rest_style style;
+    struct provider_ops ops;
     const char *head; /* further header lines of each answer */
     int pages;        /* the last one has no next page */
     int status;
@@ -115,7 +116,9 @@ static void world_open(struct world *w)
     struct provider *base = NULL;
     struct err e = {0};
 
-    if (rest_open(&w->style, &env, &cfg, &base, &e) != 0)
+    w->ops = *w->style.ops;
+    w->ops.rest = &w->style;
+    if (rest_open(&w->ops, &env, &cfg, &base, &e) != 0)
         fail_msg("%s", e.msg);
     w->p = (struct rest *)base;
     free(url);

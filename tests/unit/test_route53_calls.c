@@ -95,7 +95,7 @@ static void world_open(struct world *w)
     w->server = http_server_start(on_request, w, NULL);
     url = mem_printf("http://127.0.0.1:%d", w->server->port);
     options[0].value = url;
-    if (provider_route53.open(&env, &cfg, &w->p, &e) != 0)
+    if (provider_route53.open(&provider_route53, &env, &cfg, &w->p, &e) != 0)
         fail_msg("%s", e.msg);
     free(url);
 }

@@ -155,7 +155,7 @@ static inline int room_open(struct room *r, struct err *e)
                                   .options = r->options,
                                   .noptions = r->noptions};
 
-    return provider_zonefile.open(&env, &cfg, &r->p, e);
+    return provider_zonefile.open(&provider_zonefile, &env, &cfg, &r->p, e);
 }
 
 static inline void room_closed(void *arg)
