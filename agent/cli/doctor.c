@@ -10,14 +10,15 @@
 #include "agent/cli/once_records.h"
 
 static const struct doctor_exam exams[] = {
-    {"file", doctor_file},         {"state", doctor_state},
-    {"limits", doctor_limits},     {"clock", doctor_clock},
-    {"user", doctor_user},         {"ping", doctor_ping},
-    {"programs", doctor_programs}, {"resolver", doctor_resolver},
-    {"anchors", doctor_anchors},   {"providers", doctor_providers},
-    {"zones", doctor_zones},       {"servers", doctor_servers},
-    {"records", doctor_records},   {"views", doctor_views},
-    {"discover", doctor_discover}, {"specs", doctor_specs},
+    {"file", doctor_file},           {"state", doctor_state},
+    {"limits", doctor_limits},       {"clock", doctor_clock},
+    {"user", doctor_user},           {"sandbox", doctor_sandbox},
+    {"ping", doctor_ping},           {"programs", doctor_programs},
+    {"resolver", doctor_resolver},   {"anchors", doctor_anchors},
+    {"providers", doctor_providers}, {"zones", doctor_zones},
+    {"servers", doctor_servers},     {"records", doctor_records},
+    {"views", doctor_views},         {"discover", doctor_discover},
+    {"specs", doctor_specs},
 };
 
 /* --- telling ------------------------------------------------------------- */

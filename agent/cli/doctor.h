@@ -69,6 +69,7 @@ void doctor_state(struct doctor *d);     /* doctor_host.c */
 void doctor_limits(struct doctor *d);    /* doctor_host.c */
 void doctor_clock(struct doctor *d);     /* doctor_host.c */
 void doctor_user(struct doctor *d);      /* doctor_host.c */
+void doctor_sandbox(struct doctor *d);   /* doctor_sandbox.c */
 void doctor_ping(struct doctor *d);      /* doctor_host.c */
 void doctor_programs(struct doctor *d);  /* doctor_host.c */
 void doctor_resolver(struct doctor *d);  /* doctor_net.c */

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -166,6 +167,20 @@ def test_other_user(healthy):
     found = doctor(healthy, user="nobody")
     assert having(found, "error", "cannot be replaced", "ReadWritePaths=")
     assert having(found, "error", "cannot be made", "install -d -m 700")
+
+
+def test_sandbox(healthy):
+    """A trial on this kernel: what the service will be, and why it cannot."""
+    one, = having(doctor(healthy), "ok", "sandbox", "no new privileges")
+    if os.geteuid() != 0:
+        pytest.skip("only root gives rights up")
+    assert "user nobody, no capabilities" in one["text"]
+    got = subprocess.run(
+        ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--",
+         healthy.agent.path, "-c", healthy.config, "doctor", "--json"],
+        capture_output=True, text=True, timeout=60, check=False)
+    assert having(findings(got), "error", "sandbox",
+                  "cannot give its rights up, and would not start")
 
 
 def test_unused_provider(healthy):
