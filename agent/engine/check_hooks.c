@@ -34,7 +34,7 @@ static void on_answer(void *arg, const struct resolver_answer *answer)
     if (--l->waiting > 0)
         return;
     l->cb(l->arg,
-          l->n > 0    ? PROBE_FOUND
+          l->n > 0    ? (l->failed ? PROBE_FOUND_SOME : PROBE_FOUND)
           : l->failed ? PROBE_LOOKUP_FAILED
                       : PROBE_NO_NAME,
           l->found, l->n);

@@ -176,7 +176,8 @@ static void on_addrs(void *arg, enum probe_lookup outcome,
     if (!h->resolving) /* the answer of a hop before this one */
         return;
     h->resolving = false;
-    if (outcome == PROBE_FOUND && n > 0)
+    run->partly = outcome == PROBE_FOUND_SOME;
+    if ((outcome == PROBE_FOUND || outcome == PROBE_FOUND_SOME) && n > 0)
         done = go_to(run, h, addrs, n, &r);
     else if (outcome == PROBE_LOOKUP_FAILED)
         done = probe_local(&r, PROBE_UNABLE, "%.32s cannot be looked up",

@@ -42,6 +42,8 @@ struct probe_run {
     uint64_t tag; /* for the descriptor set; unique among running probes */
     int fd;       /* -1: none. Closed by the engine at the end */
     uint32_t events;
+    bool partly; /* an address that it may have to try is not known: what cannot
+                    be reached is no verdict then */
     union {
         void *state;    /* the kind's own, freed by its end() */
         uint64_t token; /* icmp */

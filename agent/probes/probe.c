@@ -129,6 +129,16 @@ static void wake(struct probes *p, unsigned lane)
 }
 
 /* Frees the slot and reports; the caller looks at freed afterwards. */
+/* What was not tried may answer: without it nothing is down. */
+static void excuse_partly(const struct probe_run *run, struct probe_result *r)
+{
+    if (run->partly &&
+        (r->reason == PROBE_ROUTE || r->reason == PROBE_CONNECT ||
+         r->reason == PROBE_TIMEOUT))
+        (void)probe_local(r, PROBE_UNABLE,
+                          "not all addresses could be looked up");
+}
+
 static void finish(struct probes *p, uint32_t id, struct probe_result *r,
                    int64_t now)
 {
@@ -137,6 +147,7 @@ static void finish(struct probes *p, uint32_t id, struct probe_result *r,
     probe_cb *cb = s->cb;
     void *arg = s->arg;
 
+    excuse_partly(&s->run, r);
     if (ops->end != NULL)
         ops->end(&s->run);
     if (s->run.fd >= 0)
@@ -216,6 +227,7 @@ static void launch(struct probes *p, uint32_t id)
     s->run.env = &p->env;
     s->run.tag = tag_of(id, s->generation);
     s->run.u.state = NULL;
+    s->run.partly = false;
     p->lanes[s->lane].running++;
     p->running++;
     if (s->lane != PROBE_LANE_NONE)

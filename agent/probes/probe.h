@@ -160,7 +160,12 @@ MUST_CHECK int probes_new(struct loop *l, size_t max_in_flight,
 void probes_free(struct probes *p);
 
 /* What the probes ask of others. A member that is NULL: see there. */
-enum probe_lookup { PROBE_FOUND, PROBE_NO_NAME, PROBE_LOOKUP_FAILED };
+enum probe_lookup {
+    PROBE_FOUND,
+    PROBE_FOUND_SOME, /* one family could not be looked up */
+    PROBE_NO_NAME,
+    PROBE_LOOKUP_FAILED
+};
 typedef void probe_addrs_cb(void *arg, enum probe_lookup outcome,
                             const struct addr *addrs, size_t n);
 struct probe_hooks {

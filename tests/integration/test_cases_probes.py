@@ -380,6 +380,38 @@ def test_r18_address_that_could_not_be_looked_up(case, target):
     assert w.ns.values(WWW, "CNAME") == [f"host.{ZONE}."]
 
 
+def test_r18_redirect_to_what_could_not_be_looked_up(case, target):
+    """The same of a redirect's host; its own target is well."""
+    def answer(c, _):
+        read_request(c)
+        c.sendall(b"HTTP/1.1 302 On\r\nContent-Length: 0\r\n"
+                  b"Location: http://host." + ZONE.encode() + b":%d/\r\n\r\n"
+                  % dead.port)
+
+    dead = target("127.0.0.3")
+    dead.close()
+    with Server(answer, addr="127.0.0.2") as s:
+        w = case("www 60 IN A 127.0.0.2", {"www": spec(("127.0.0.2", {
+            "type": "http", "port": s.port, "followRedirects": 1}))},
+            f"host IN A {ONE}\nhost IN AAAA ::1")
+
+        def half(q, tcp):
+            if (q.question[0].rdtype == dns.rdatatype.A and
+                    q.question[0].name.to_text() == f"host.{ZONE}."):
+                r = dns.message.make_response(q)
+                r.set_rcode(dns.rcode.SERVFAIL)
+                return r
+            return dns.query.udp(q, w.ns.addr, port=w.ns.port, timeout=5)
+
+        with Fake(half) as resolver:
+            w.configure()
+            resolve_at(w, resolver.server)
+            got = w.once("-v")
+    line, = [x for x in got.stderr.splitlines() if "could not be probed" in x]
+    assert "not all addresses could be looked up" in line
+    assert w.ns.values(WWW, "A") == ["127.0.0.2"]
+
+
 # -- R22 -----
 
 
