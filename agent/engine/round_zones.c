@@ -108,8 +108,11 @@ void round_close_providers(struct round *r)
     struct closing *c = arena_alloc(r->arena, sizeof *c);
     int64_t now_ms = clock_mono_ms();
     int64_t until_ms = (now_ms > r->end_ms ? now_ms : r->end_ms) + 1000;
-    bool late = r->waiting > 0 && !loop_wait(r->loop, &r->idle, until_ms);
 
+    /* Before anything is closed, so that no logout is given up; what was given
+     * up is told in a later turn, and starts nothing new by then. */
+    if (r->waiting > 0 && !loop_wait(r->loop, &r->idle, until_ms))
+        http_give_up(r->http);
     for (size_t i = 0; i < r->cfg->nproviders; i++) {
         struct provider *p = r->providers[i].instance;
 
@@ -119,9 +122,6 @@ void round_close_providers(struct round *r)
         c->waiting++;
         p->ops->close(p, on_closed, c);
     }
-    /* What is still out ends now, and starts nothing new: it is closing. */
-    if (late)
-        http_give_up(r->http);
     /* Beyond the deadline if need be: a session should be ended. */
     if (c->waiting > 0)
         (void)loop_wait(r->loop, &c->done, clock_mono_ms() + 5000);

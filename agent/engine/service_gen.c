@@ -11,6 +11,9 @@
 
 #define LIST_EVERY_MS 600000 /* the zones of an account */
 #define LIST_AGAIN_MS 30000  /* after a listing that failed */
+/* At the stop, for what a reload has left behind: */
+#define GIVE_UP_MS 1000 /* to end its calls */
+#define CLOSE_MS 5000   /* to end its sessions */
 
 /* --- beginning and end ---------------------------------------------------- */
 
@@ -108,10 +111,36 @@ static bool is_busy(struct service *svc)
     return false;
 }
 
+static size_t count_open(struct service *svc)
+{
+    struct service_gen *gen;
+    size_t n = 0;
+
+    DL_FOREACH(svc->gens, gen)
+    {
+        n += gen->open;
+    }
+    return n;
+}
+
+/* Waits for those of configurations that a reload has replaced.
+ * returns false when time is up */
+static bool finish_closing(struct service *svc, int64_t ms)
+{
+    int64_t until_ms = clock_mono_ms() + ms;
+
+    do
+        svc->woken = false;
+    while (count_open(svc) > 0 && loop_wait(svc->loop, &svc->woken, until_ms));
+    return count_open(svc) == 0;
+}
+
 void service_gens_close(struct service *svc)
 {
     struct service_gen *gen;
 
+    if (!finish_closing(svc, GIVE_UP_MS))
+        http_give_up(svc->http);
     DL_FOREACH(svc->gens, gen)
     {
         gen->round.end_ms = clock_mono_ms();
@@ -120,6 +149,7 @@ void service_gens_close(struct service *svc)
         if (!gen->closing)
             round_close_providers(&gen->round);
     }
+    (void)finish_closing(svc, CLOSE_MS);
     DL_FOREACH(svc->gens, gen)
     {
         resolver_free(gen->round.resolver);

@@ -256,6 +256,34 @@ def test_an_end_in_the_middle_of_reading(fast):
     logged_out(fast)
 
 
+def test_an_end_just_before_an_answer(fast):
+    """The answer is here before what is asked is given up: the logout that
+    follows it is not given up either."""
+    fast.isp.set_variant("slow", "0.5", method="dns_txt_get")
+    with service(fast) as s:
+        s.until("the reading", lambda: "dns_txt_get" in fast.isp.methods())
+        took, code = elapsed(s.stop)
+        assert code == 0
+        assert took < 3
+    logged_out(fast)
+
+
+def test_an_end_while_a_reload_logs_out(fast):
+    """The session of the configuration before is ended as well as the new
+    one's."""
+    with service(fast) as s:
+        read(s, fast)
+        fast.isp.set_variant("slow", "0.3", method="login")
+        fast.configure(
+            trust=f'  pin-sha256 = "{fast.isp.pin}"\n  timeout = 7')
+        s.hangup()
+        s.until("a login", lambda: fast.isp.methods().count("login") > 1)
+        took, code = elapsed(s.stop)
+        assert code == 0
+        assert took < 5
+    logged_out(fast)
+
+
 def test_a_sudden_end_in_the_middle_of_a_write(fast):
     """Killed between the write and its answer: our own change is not taken
     for somebody else's, and nothing is written twice."""
