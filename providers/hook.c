@@ -94,7 +94,6 @@ static int hook_open(const struct provider_ops *ops,
     *out = NULL;
     if (hook_command_read(cfg, &h->command, e) != 0 ||
         take_requests(h, cfg, e) != 0 || take_caps(h, cfg, e) != 0) {
-        (void)err_wrap(e, "provider %s", cfg->name);
         hook_free(h);
         return -1;
     }

@@ -131,8 +131,8 @@ static void on_applied(void *arg, const struct hook_reply *r)
     struct applying *ap = arg;
 
     ap->lost = r->err;
-    if (r->root != NULL && take_results(ap, r->root, &ap->lost) != 0)
-        (void)err_wrap(&ap->lost, "provider %s", ap->h->name);
+    if (r->root != NULL)
+        (void)take_results(ap, r->root, &ap->lost);
     if (r->is_refused || (r->root == NULL && !r->is_started)) {
         for (size_t i = 0; i < ap->set.n; i++) {
             if (!ap->plan.open[i])

@@ -114,8 +114,6 @@ static void on_end(void *arg, const struct proc_result *p)
             r.is_refused = own && e.code != ERR_UNKNOWN;
         }
     }
-    if (r.err.code != ERR_NONE)
-        (void)err_wrap(&r.err, "provider %s", c->h->name);
     end(c, &r);
     cJSON_Delete(root);
     free(text);

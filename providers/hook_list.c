@@ -58,7 +58,7 @@ static void end_records(struct listing *l, const struct hook_reply *reply)
         (hook_answer_records(reply->root, l->zone, l->names, l->n, &sets,
                              &r.err) != 0 ||
          hook_answer_serial(reply->root, &serial, &r.err) != 0))
-        (void)err_wrap(&r.err, "provider %s", l->h->name);
+        serial.has = false;
     say_where(l, &r.err);
     r.has_serial = serial.has;
     r.serial = serial.serial;
@@ -72,7 +72,7 @@ static void end_names(struct listing *l, const struct hook_reply *reply)
 
     if (reply->root != NULL &&
         hook_answer_zones(reply->root, l->a, &r.names, &r.n, &r.err) != 0)
-        (void)err_wrap(&r.err, "provider %s", l->h->name);
+        r.n = 0;
     l->names_cb(l->arg, &r);
 }
 
@@ -83,7 +83,7 @@ static void end_specs(struct listing *l, const struct hook_reply *reply)
 
     if (reply->root != NULL && hook_answer_specs(reply->root, l->zone, l->a,
                                                  &specs, &r.n, &r.err) != 0)
-        (void)err_wrap(&r.err, "provider %s", l->h->name);
+        r.n = 0;
     say_where(l, &r.err);
     r.specs = specs;
     l->specs_cb(l->arg, &r);

@@ -26,7 +26,7 @@ static void on_reply(void *arg, const struct hook_reply *r)
     if (r->root != NULL &&
         (hook_answer_written(r->root, &out.changed, &out.err) != 0 ||
          hook_answer_serial(r->root, &serial, &out.err) != 0))
-        (void)err_wrap(&out.err, "provider %s", h->name);
+        serial.has = false;
     if (out.err.code != ERR_NONE && r->is_started && !r->is_refused)
         out.err.code = ERR_UNKNOWN;
     if (out.err.code != ERR_NONE)

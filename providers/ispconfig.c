@@ -59,7 +59,7 @@ static int isp_open(const struct provider_ops *ops,
     p->http = env->http;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return config_provider_fail(cfg, e);
+        return -1;
     }
     *out = &p->base;
     return 0;

@@ -20,7 +20,9 @@
  *   else in the set, the row and the zone is written back as it was read.
  *   Equal rows of one value are switched together.
  *   A write whose answer was lost ends as CHANGE_UNKNOWN: the provider has
- *   read back before it says anything else. */
+ *   read back before it says anything else.
+ *   Its errors do not name it: who reports them says whose they are. What it
+ *   logs itself does. */
 
 struct rest_style;
 struct tsig_key;

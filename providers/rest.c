@@ -80,7 +80,7 @@ int rest_open(const struct provider_ops *ops, const struct provider_env *env,
     p->style = ops->rest;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return config_provider_fail(cfg, e);
+        return -1;
     }
     *out = &p->base;
     return 0;

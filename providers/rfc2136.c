@@ -112,7 +112,7 @@ static int rfc2136_open(const struct provider_ops *ops,
     if (take_server(p, cfg, e) != 0 || take_key(p, cfg, e) != 0 ||
         take_timeout(p, cfg, e) != 0) {
         free_instance(p);
-        return err_wrap(e, "provider %s", cfg->name);
+        return -1;
     }
     *out = &p->base;
     return 0;

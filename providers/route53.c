@@ -219,7 +219,7 @@ static int route53_open(const struct provider_ops *ops,
     p->loop = env->loop;
     if (read_options(p, cfg, e) != 0) {
         instance_free(p);
-        return config_provider_fail(cfg, e);
+        return -1;
     }
     *out = &p->base;
     return 0;

@@ -188,10 +188,9 @@ static void refuse(void *arg)
     struct err e;
 
     (void)err_set(&e, ERR_UNSUPPORTED,
-                  "provider %s has a set-identifier, and specs are published "
-                  "in simple sets: write it through a provider without one, "
-                  "or add the printed record by hand",
-                  w->p->title);
+                  "it has a set-identifier, and specs are published in "
+                  "simple sets: write it through a provider without one, or "
+                  "add the printed record by hand");
     finish(w, &e);
 }
 

@@ -53,12 +53,6 @@ static const struct config_field fields[] = {
 
 /* ---- options ------------------------------------------------------------ */
 
-static int fail_option(struct err *e, const struct config_provider *cfg,
-                       const char *name)
-{
-    return err_wrap(e, "provider %s: %s", cfg->name, name);
-}
-
 static char *expand_file(const char *file, const char *plain_zone)
 {
     static const char key[] = "{zone}";
@@ -84,15 +78,14 @@ static int take_path(const struct config_provider *cfg, const char *name,
     int r = 0;
 
     if (v == NULL && is_template)
-        return err_set(e, ERR_INPUT, "provider %s: %s is missing", cfg->name,
-                       name);
+        return err_set(e, ERR_INPUT, "%s is missing", name);
     if (v == NULL)
         return 0;
     plain = is_template ? expand_file(v, "") : mem_strdup(v);
     if (v[0] != '/' || strpbrk(plain, "{}") != NULL) {
         (void)err_set(e, ERR_INPUT, "\"%.200s\"; accepted: an absolute path%s",
                       v, is_template ? " with {zone} for the zone's name" : "");
-        r = fail_option(e, cfg, name);
+        r = err_wrap(e, "%s", name);
     } else {
         *out = mem_strdup(v);
     }
@@ -112,7 +105,7 @@ static int take_command(const struct config_provider *cfg, const char *name,
     if (v == NULL || v[0] == '\0')
         return 0;
     if (proc_split(v, keys, values, 2, &argv, e) != 0)
-        return fail_option(e, cfg, name);
+        return err_wrap(e, "%s", name);
     proc_argv_free(argv);
     *out = mem_strdup(v);
     return 0;
@@ -124,11 +117,11 @@ static int take_wait(const struct config_provider *cfg, const char *name,
     const char *v = config_option_get(cfg, fields, name);
 
     if (duration_parse(v, out_ms, e) != 0)
-        return fail_option(e, cfg, name);
+        return err_wrap(e, "%s", name);
     if (*out_ms < min_ms || *out_ms > WAIT_MAX_MS) {
         (void)err_set(e, ERR_INPUT, "\"%.40s\"; accepted: %s to 1h", v,
                       min_ms > 0 ? "100ms" : "0");
-        return fail_option(e, cfg, name);
+        return err_wrap(e, "%s", name);
     }
     return 0;
 }
@@ -143,10 +136,10 @@ static int take_key(struct zonefile *z, const struct config_provider *cfg,
     if (file == NULL)
         return 0;
     if (config_secret_file_get(cfg, "key-file", &text, e) != 0)
-        return fail_option(e, cfg, "key-file");
+        return -1;
     r = tsig_key_parse(text, strlen(text), file, NULL, &z->key, e);
     config_secret_free(text);
-    return r == 0 ? 0 : fail_option(e, cfg, "key-file");
+    return r == 0 ? 0 : err_wrap(e, "key-file");
 }
 
 void zonefile_free(struct zonefile *z)

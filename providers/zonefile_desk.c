@@ -38,7 +38,8 @@ struct zonefile_desk *zonefile_desk_new(const struct config *cfg,
     struct provider *instance;
 
     if (strcmp(p->type, provider_zonefile.type) != 0) {
-        (void)err_set(e, ERR_AUTH, "provider %s has no zone files", p->name);
+        (void)err_set(e, ERR_AUTH, "of type %s, which has no zone files",
+                      p->type);
         return NULL;
     }
     if (provider_zonefile.open(&provider_zonefile, &none, p, &instance, e) != 0)
@@ -112,8 +113,8 @@ static struct served *find(struct zonefile_desk *d, const char *zone,
     struct served *s;
 
     if (!zonefile_desk_serves(d, zone)) {
-        (void)err_set(e, ERR_AUTH, "%.100s is no zone of provider %s", zone,
-                      d->provider->name);
+        (void)err_set(e, ERR_AUTH, "the configuration gives it no zone %.100s",
+                      zone);
         return NULL;
     }
     LL_FOREACH(d->zones, s)
@@ -436,8 +437,8 @@ int zonefile_desk_command(struct zonefile_desk *d, const char *zone, bool check,
     if (s == NULL)
         return -1;
     if (command == NULL || (check && s->tmp == NULL))
-        return err_set(e, ERR_AUTH, "provider %s has nothing to %s",
-                       d->provider->name, check ? "check" : "reload");
+        return err_set(e, ERR_AUTH, "it has nothing to %s with",
+                       check ? "check" : "reload");
     rc = look_at(s, &c, e);
     if (rc == 0)
         rc = zonefile_argv(command, zone, check ? s->tmp : c.path, argv, e);

@@ -172,8 +172,8 @@ size_t config_commands_of(const struct config *cfg, const char *zone,
                           struct arena *a, const char *const **names,
                           const char *const **execs);
 
-/* Puts "provider "NAME" (line N)" in front of e, or that it is the
- * environment's; returns -1. */
+/* Puts "provider NAME (line N)" in front of e, or that it is the environment's:
+ * for who reports why it could not be opened. returns -1 */
 int config_provider_fail(const struct config_provider *p, struct err *e);
 /* The option as it was given; NULL: it was not. */
 const struct config_option *config_option_find(const struct config_provider *p,

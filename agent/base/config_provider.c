@@ -329,8 +329,8 @@ int config_read_providers(const struct config_ctx *ctx, cfg_t *root,
 int config_provider_fail(const struct config_provider *p, struct err *e)
 {
     if (p->line == 0)
-        return err_wrap(e, "provider \"%s\" (environment)", p->name);
-    return err_wrap(e, "provider \"%s\" (line %d)", p->name, p->line);
+        return err_wrap(e, "provider %s (environment)", p->name);
+    return err_wrap(e, "provider %s (line %d)", p->name, p->line);
 }
 
 const struct config_option *config_option_find(const struct config_provider *p,

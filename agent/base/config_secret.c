@@ -198,7 +198,7 @@ int config_file_get(const struct config_provider *p, const char *option,
     *text = NULL;
     if (e->code == ERR_AUTH) /* no secret: no account is at stake */
         e->code = ERR_INPUT;
-    return err_wrap(e, "provider %s: %s", p->name, option);
+    return err_wrap(e, "%s", option);
 }
 
 static const struct config_field *field_of(const struct config_field *fields,
@@ -223,7 +223,7 @@ int config_secret_get(const struct config_provider *p,
         int rc = secret_from_file(p, option, false, secret, e);
 
         if (rc != 0)
-            (void)err_wrap(e, "provider %s: %s", p->name, option);
+            (void)err_wrap(e, "%s", option);
         free(option);
         return rc;
     }
@@ -234,10 +234,8 @@ int config_secret_get(const struct config_provider *p,
         *secret = mem_strdup(value);
         return 0;
     }
-    return err_set(e, ERR_NOTFOUND,
-                   "provider %s: no %s; accepted: %s-file, %s%s%s", p->name,
-                   name, name, name,
-                   f->env != NULL ? ", or the environment's " : "",
+    return err_set(e, ERR_NOTFOUND, "no %s; accepted: %s-file, %s%s%s", name,
+                   name, name, f->env != NULL ? ", or the environment's " : "",
                    f->env != NULL ? f->env : "");
 }
 
@@ -247,7 +245,7 @@ int config_secret_file_get(const struct config_provider *p, const char *option,
     *text = NULL;
     if (secret_from_file(p, option, true, text, e) == 0)
         return 0;
-    return err_wrap(e, "provider %s: %s", p->name, option);
+    return err_wrap(e, "%s", option);
 }
 
 void config_secret_free(char *secret)

@@ -113,8 +113,11 @@ void doctor_ask(struct doctor *d, struct provider *p,
     a->zone = zone;
     p->ops->check(p, zone, on_checked, a);
     if (!doctor_wait(d, &a->done, DOCTOR_LIST_MS))
-        doctor_tell(d, DOCTOR_ERROR, doctor_at(d, cfg->line, cfg->name), NULL,
-                    "%s: no answer in time", zone != NULL ? zone : "account");
+        doctor_tell(d, DOCTOR_ERROR,
+                    doctor_at(d, cfg->line,
+                              arena_printf(d->arena, "provider %s", cfg->name)),
+                    NULL, "%s: no answer in time",
+                    zone != NULL ? zone : "account");
 }
 
 /* --- opening and closing ------------------------------------------------- */

@@ -142,12 +142,15 @@ static void discover(struct doctor *d, struct doctor_zone *z)
         (void)doctor_wait(d, &o->done, DOCTOR_LIST_MS);
         if (o->err.code != ERR_NONE && !is_axfr && z->failed)
             return;
-        if (o->err.code != ERR_NONE)
+        if (o->err.code != ERR_NONE && is_axfr)
             doctor_tell(d, DOCTOR_ERROR, place_of(d, z),
-                        is_axfr ? "the server's allow-transfer, for this "
-                                  "machine's address; or discover = names"
-                                : NULL,
+                        "the server's allow-transfer, for this machine's "
+                        "address; or discover = names",
                         "the names with specs: %s", o->err.msg);
+        else if (o->err.code != ERR_NONE)
+            doctor_tell(d, DOCTOR_ERROR, place_of(d, z), NULL,
+                        "the names with specs at provider %s: %s",
+                        z->cfg->provider->name, o->err.msg);
         else if (o->n == 0)
             doctor_tell(d, DOCTOR_WARNING, place_of(d, z),
                         "publish one: dnsfailover publish NAME FILE",

@@ -80,7 +80,8 @@ static void list_zones(struct doctor *d, const struct config_zone *cfg)
     p->ops->list_zones(p, on_zones, l);
     (void)doctor_wait(d, &l->done, DOCTOR_LIST_MS);
     if (l->err.code != ERR_NONE)
-        doctor_tell(d, DOCTOR_ERROR, place, NULL, "list of zones: %s",
+        doctor_tell(d, DOCTOR_ERROR, place, NULL,
+                    "list of zones at provider %s: %s", cfg->provider->name,
                     l->err.msg);
     else
         doctor_tell(d, DOCTOR_OK, place, NULL, "%zu zones", d->nzones - before);

@@ -97,7 +97,9 @@ static int open_provider(struct publish_net *n,
 
     if (ops == NULL)
         return err_set(e, ERR_BUG, "no such type: %s", cfg->type);
-    return ops->open(ops, &env, cfg, &n->provider, e);
+    if (ops->open(ops, &env, cfg, &n->provider, e) != 0)
+        return config_provider_fail(cfg, e);
+    return 0;
 }
 
 /* A zone that only a section of "*" covers, or a longer one than those that

@@ -64,7 +64,7 @@ static void answer_files(struct serving *s, size_t len, int fd)
     if (ours)
         helper_room_answer(s->room, &q, fd, &a, &text, fds);
     if (!ours)
-        helper_room_refused(s->room, &a.err);
+        helper_room_refused(s->room, "", &a.err);
     if (text.over && a.err.code == ERR_NONE)
         (void)err_set(&a.err, ERR_LIMIT, "the answer is too long");
     if (helper_send(s->files, 0, &a, sizeof a, buf_get(&text),
@@ -167,7 +167,7 @@ static void start(struct serving *s, const struct helper_request *q,
         r->proc = proc_run_in(s->loop, c.argv, &setting, c.input, c.input_len,
                               c.timeout_ms, on_result, r);
     } else if (is_refusal(e))
-        helper_room_refused(s->room, e);
+        helper_room_refused(s->room, q->name, e);
     helper_command_fini(&c);
 }
 
@@ -220,7 +220,7 @@ static void on_runs(uv_poll_t *p, int status, int events)
         else if (helper_request_decode(s->message, got > 0 ? (size_t)got : 0,
                                        true, &q, &e) != 0 ||
                  check_stdio(&q, nfds, &e) != 0)
-            helper_room_refused(s->room, &e);
+            helper_room_refused(s->room, "", &e);
         else if (q.op == HELPER_DROP)
             drop(s, q.id);
         else

@@ -143,15 +143,17 @@ static int read_again(struct helper_room *r, struct helper_answer *a, int *fd,
     return err_set(e, ERR_LOCAL, "%s: %s", r->file, strerror(errno));
 }
 
-void helper_room_refused(struct helper_room *r, const struct err *e)
+void helper_room_refused(struct helper_room *r, const char *name,
+                         const struct err *e)
 {
     if (r->refused++ < REFUSALS_TOLD)
-        log_line(LOG_ERROR, "the helper refuses: %s", e->msg);
+        log_line(LOG_ERROR, "the helper refuses%s%s: %s",
+                 name[0] != '\0' ? " what is asked of " : "", name, e->msg);
 }
 
-static int refuse(struct helper_room *r, const struct err *e)
+static int refuse(struct helper_room *r, const char *name, const struct err *e)
 {
-    helper_room_refused(r, e);
+    helper_room_refused(r, name, e);
     return -1;
 }
 
@@ -166,13 +168,13 @@ static int open_option(struct helper_room *r, const struct reading *g,
     char *path = NULL;
 
     if (p == NULL)
-        return refuse(r, e);
+        return refuse(r, provider, e);
     if (n < sizeof tail || strcmp(option + n - (sizeof tail - 1), tail) != 0) {
         (void)err_set(e, ERR_AUTH, "%.70s is no option with a file", option);
-        return refuse(r, e);
+        return refuse(r, provider, e);
     }
     if (config_file_path(p, option, &path, e) != 0)
-        return refuse(r, e);
+        return refuse(r, provider, e);
     *fd = doer_open(NULL, provider, option, path, e);
     if (*fd >= 0)
         a->nfds = 1;
@@ -205,11 +207,11 @@ static int on_zone(struct helper_room *r, struct reading *g,
     int rc;
 
     if (d == NULL)
-        return refuse(r, e);
+        return refuse(r, q->name, e);
     if (!zonefile_desk_serves(d, q->what)) {
-        (void)err_set(e, ERR_AUTH, "%.100s is no zone of provider %.70s",
-                      q->what, q->name);
-        return refuse(r, e);
+        (void)err_set(e, ERR_AUTH, "the configuration gives it no zone %.100s",
+                      q->what);
+        return refuse(r, q->name, e);
     }
     switch (q->op) {
     case HELPER_READ:
@@ -244,7 +246,7 @@ void helper_room_answer(struct helper_room *r, const struct helper_request *q,
     }
     g = reading_of(r, q->generation, e);
     if (g == NULL)
-        helper_room_refused(r, e);
+        helper_room_refused(r, "", e);
     else if (q->op == HELPER_OPTION)
         (void)open_option(r, g, q->name, q->what, a, &fds[0], e);
     else
@@ -296,7 +298,7 @@ static int hook(const struct reading *g, const struct helper_request *q,
     if (p == NULL)
         return -1;
     if (strcmp(p->type, provider_hook.type) != 0)
-        return err_set(e, ERR_AUTH, "provider %s is no hook", p->name);
+        return err_set(e, ERR_AUTH, "of type %s, which is no hook", p->type);
     rc = hook_command_read(p, &h, e);
     c->argv = h.argv;
     c->env = h.env;

@@ -41,7 +41,9 @@ MUST_CHECK int helper_room_command(struct helper_room *r,
                                    struct helper_command *c, struct err *e);
 void helper_command_fini(struct helper_command *c);
 
-/* A request that was refused, for people: it should never come. */
-void helper_room_refused(struct helper_room *r, const struct err *e);
+/* A request that was refused, for people: it should never come.
+ * name: of the provider or command that it was about; "" none */
+void helper_room_refused(struct helper_room *r, const char *name,
+                         const struct err *e);
 
 #endif

@@ -114,10 +114,11 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
                reason);
 }
 
-static void on_not_done(struct round_zone *z, size_t s, size_t k,
+static void on_not_done(const struct round_audience *to, size_t s, size_t k,
                         const struct change_result *res,
                         const struct err *whole)
 {
+    struct round_zone *z = to->zone;
     struct plan_set *ps = &z->world->plan.sets[s];
     struct plan_value *v = &ps->values[k];
     const char *why = res->err.code != ERR_NONE ? res->err.msg
@@ -132,9 +133,10 @@ static void on_not_done(struct round_zone *z, size_t s, size_t k,
     /* It may have happened: the brake counts it rather twice than never. */
     if (res->state == CHANGE_UNKNOWN && plan_is_check_withdrawal(v))
         remember_withdrawal(z);
-    round_problem(z->round, z->name, key, "%s (%s%s%s) could not be %s: %s%s",
-                  ps->name, v->data, ps->view != NULL ? ", view " : "", view,
-                  v->publish ? "published" : "withdrawn", why,
+    round_problem(z->round, z->name, key,
+                  "%s (%s%s%s) could not be %s at provider %s: %s%s", ps->name,
+                  v->data, ps->view != NULL ? ", view " : "", view,
+                  v->publish ? "published" : "withdrawn", to->cfg->name, why,
                   res->state == CHANGE_UNKNOWN
                       ? "; whether it happened is read back at the next look"
                       : "");
@@ -160,7 +162,7 @@ static void on_applied(void *arg, const struct provider_apply *a)
         if (res->state == CHANGE_DONE)
             on_done(z, to->refs[i].set, to->refs[i].value, &a->err);
         else
-            on_not_done(z, to->refs[i].set, to->refs[i].value, res, &a->err);
+            on_not_done(to, to->refs[i].set, to->refs[i].value, res, &a->err);
     }
     if (a->has_serial && to->view == NULL) {
         z->row->has_serial = true;

@@ -214,9 +214,8 @@ static void on_specs(void *arg, const struct provider_specs *specs)
 
     if (specs->err.code != ERR_NONE) {
         round_problem(z->round, z->name, "list",
-                      "%s list of _failover "
-                      "records: %s",
-                      z->name, specs->err.msg);
+                      "%s list of _failover records at provider %s: %s",
+                      z->name, z->cfg->provider->name, specs->err.msg);
     } else {
         z->listed = true;
         for (size_t i = 0; i < specs->n; i++) {

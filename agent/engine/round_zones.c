@@ -84,9 +84,10 @@ void round_open_providers(struct round *r)
         if (ops == NULL)
             (void)err_set(&e, ERR_BUG, "no such type: %s", cfg->type);
         if (ops == NULL ||
-            ops->open(ops, &env, cfg, &r->providers[i].instance, &e) != 0)
-            round_problem(r, "", cfg->name, "provider %s: %s", cfg->name,
-                          e.msg);
+            ops->open(ops, &env, cfg, &r->providers[i].instance, &e) != 0) {
+            (void)config_provider_fail(cfg, &e);
+            round_problem(r, "", cfg->name, "%s", e.msg);
+        }
     }
 }
 

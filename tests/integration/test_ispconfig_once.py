@@ -383,8 +383,9 @@ def test_a_row_named_at(scene):
     got = scene.lines(code=1)
     assert got == [
         down(a, FULL),
-        f"dnsfailover: {FULL} ({a.addr}) could not be withdrawn: {FULL} A "
-        f"{a.addr}: dns_a_update: data_processing_error: name_error_regex"]
+        f"dnsfailover: {FULL} ({a.addr}) could not be withdrawn at provider "
+        f"panel: {FULL} A {a.addr}: dns_a_update: data_processing_error: "
+        "name_error_regex"]
     assert scene.active() == "YY"
 
 
@@ -441,9 +442,9 @@ def test_a_record_without_its_final_dot(scene):
     scene.serve()
     start = scene.dump()
     assert scene.lines(code=1) == [
-        f"dnsfailover: {WWW} ({a.addr}) could not be published: {a.addr} is "
-        f"not in the panel at {WWW} A; add it there (inactive is fine), or "
-        f'set create = yes in zone "{ORG}"']
+        f"dnsfailover: {WWW} ({a.addr}) could not be published at provider "
+        f"panel: {a.addr} is not in the panel at {WWW} A; add it there "
+        f'(inactive is fine), or set create = yes in zone "{ORG}"']
     assert scene.changed(start) == {}
 
 

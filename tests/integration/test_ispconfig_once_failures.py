@@ -12,7 +12,7 @@ from ispconfig.scene import (AGENT, MINUTE_MS, ORG, WWW, back, down, machine,
 # pytest finds fixtures by their names here.
 assert machine and scene and outage
 
-LIST = f"{AGENT}{ORG}. list of _failover records: "
+LIST = f"{AGENT}{ORG}. list of _failover records at provider panel: "
 RECORDS = f"{AGENT}{ORG}. records at provider panel: "
 LACKS = ("the remote user lacks '{}'; tick it in the panel at System > Remote "
          "Users ({}: You do not have the permissions to access this function.)")
@@ -38,7 +38,8 @@ def test_permission_missing(outage, which):
     text = LACKS.format(box, method)
     problems = [
         f"{AGENT}{ORG}. provider panel: {text}",
-        f"{AGENT}{WWW} ({outage.a.addr}) could not be withdrawn: {text}"]
+        f"{AGENT}{WWW} ({outage.a.addr}) could not be withdrawn at provider "
+        f"panel: {text}"]
     assert outage.lines(code=1) == [down(outage.a), *problems]
     outage.session_is_clean()
     assert outage.changed(start) == {} and outage.writes() == []
@@ -152,8 +153,8 @@ def test_a_page_at_the_login(outage, page):
 def test_a_page_at_the_write(outage, page):
     arg, text = PAGES[page]
     outage.isp.set_variant(page, arg, method="dns_a_update", skip=1)
-    problem = (f"{AGENT}{WWW} ({outage.a.addr}) could not be withdrawn: {WWW} "
-               f"A {outage.a.addr}: dns_a_update: {text}")
+    problem = (f"{AGENT}{WWW} ({outage.a.addr}) could not be withdrawn at "
+               f"provider panel: {WWW} A {outage.a.addr}: dns_a_update: {text}")
     assert outage.lines(code=1) == [down(outage.a), problem]
     outage.session_is_clean()
     assert outage.changed(outage.start) == {}
@@ -332,8 +333,8 @@ def test_a3a_false_in_place_of_a_record(outage):
     outage.isp.set_variant("false", method="dns_a_get")
     assert outage.lines(code=1) == [
         down(outage.a),
-        f"{AGENT}{WWW} ({outage.a.addr}) could not be withdrawn: {WWW} A "
-        f"{outage.a.addr}: the record is gone"]
+        f"{AGENT}{WWW} ({outage.a.addr}) could not be withdrawn at provider "
+        f"panel: {WWW} A {outage.a.addr}: the record is gone"]
     outage.session_is_clean()
     ids = {c["args"][1] for c in outage.isp.calls("dns_a_get")
            if isinstance(c["args"][1], str)}

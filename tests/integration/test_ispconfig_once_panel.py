@@ -17,9 +17,9 @@ def test_a_missing_record(scene):
     scene.serve()
     start = scene.dump()
     problem = (
-        f"{AGENT}{WWW} ({a.addr}) could not be published: {a.addr} is not in "
-        f"the panel at {WWW} A; add it there (inactive is fine), or set "
-        f'create = yes in zone "{ORG}"')
+        f"{AGENT}{WWW} ({a.addr}) could not be published at provider panel: "
+        f"{a.addr} is not in the panel at {WWW} A; add it there (inactive is "
+        f'fine), or set create = yes in zone "{ORG}"')
     assert scene.lines(code=1) == [problem]
     assert scene.changed(start) == {} and scene.writes() == []
     assert scene.lines(code=1) == []
@@ -56,8 +56,8 @@ def test_a_row_that_the_panel_refuses(scene):
     a.close()
     c.close()
     got = scene.lines(code=1)
-    problem = (f"{AGENT}{WWW} ({a.addr}) could not be withdrawn: {WWW} A "
-               f"{a.addr}: dns_a_update: data_processing_error: "
+    problem = (f"{AGENT}{WWW} ({a.addr}) could not be withdrawn at provider "
+               f"panel: {WWW} A {a.addr}: dns_a_update: data_processing_error: "
                "ttl_range_error")
     name = f"w2.{ORG}."
     assert sorted(got) == sorted([down(a), down(c, name), problem,

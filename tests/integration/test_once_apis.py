@@ -21,49 +21,51 @@ WWW = f"www.{ZONE}"
 # Their servers serve what they are given: tests of their own.
 OWN_DNS = ("hook", "ispconfig", "rfc2136", "zonefile")
 APIS = [b for b in contract.backends() if b.name not in OWN_DNS]
-LOOK_S = 0.02
 
 
-class Follower:
-    """with Follower(directory, backend) as f: f.ns serves what the backend
-    holds, and soon what it comes to hold."""
+class Served:
+    """with Served(directory, backend) as s: s.ns serves what the backend
+    holds; a change is served before its writer has the answer."""
 
     def __init__(self, directory, backend):
         self._backend = backend
         self._state = backend.truth()
         self._serial = 1
+        self._lock = threading.Lock()
         self.ns = servers.Knot(directory, {ZONE: self._text()}, axfr=True)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._follow)
-        self.error = None
 
     def _text(self):
         held = "\n".join(dnsdata.line(r) for r in self._state if r.enabled)
         return zone_text(ZONE, held, serial=self._serial)
 
-    def _follow(self):
-        try:
-            while not self._over.wait(LOOK_S):
-                state = self._backend.truth()
-                if state != self._state:
-                    self._state = state
-                    self._serial += 1
-                    self.ns.zone_file(ZONE).write_text(self._text())
-                    self.ns.reload(ZONE)
-        except Exception as e:  # told by the test, not by the thread
-            self.error = e
+    def _look(self):
+        with self._lock:
+            state = self._backend.truth()
+            if state == self._state:
+                return
+            self._state = state
+            self._serial += 1
+            self.ns.zone_file(ZONE).write_text(self._text())
+            self.ns.reload(ZONE)
+            self.ns.wait_serial(ZONE, self._serial)
+
+    def _watch(self, double, answer):
+        made = getattr(double, answer)
+
+        def answer_and_serve(*arguments):
+            got = made(*arguments)
+            self._look()
+            return got
+
+        setattr(double, answer, answer_and_serve)
 
     def __enter__(self):
         self.ns.start()
-        self._thread.start()
+        self._watch(*self._backend.answering())
         return self
 
     def __exit__(self, *_):
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join()
         self.ns.stop()
-        assert self.error is None, self.error
 
 
 @pytest.fixture(params=APIS, ids=lambda cls: cls.__name__.lower())
@@ -114,8 +116,8 @@ def test_out_and_back(agent, tmp_path, target, place):  # noqa: F811
         contract.record("other", "A", "192.0.2.77", ttl),
         contract.record("_failover.www", "TXT", text, ttl)])
     first = place.truth()
-    with Follower(tmp_path / "ns", place) as f:
-        config = configure(tmp_path, place, f.ns)
+    with Served(tmp_path / "ns", place) as s:
+        config = configure(tmp_path, place, s.ns)
 
         def once():
             got = agent("once", config=config, env=place.environment())
@@ -125,9 +127,9 @@ def test_out_and_back(agent, tmp_path, target, place):  # noqa: F811
             return got.stdout
 
         def served(*values):
-            assert f.ns.values(WWW, "A") == sorted(values)
-            assert f.ns.values(f"other.{ZONE}", "A") == ["192.0.2.77"]
-            assert f.ns.values(f"_failover.{WWW}", "TXT") != []
+            assert s.ns.values(WWW, "A") == sorted(values)
+            assert s.ns.values(f"other.{ZONE}", "A") == ["192.0.2.77"]
+            assert s.ns.values(f"_failover.{WWW}", "TXT") != []
 
         assert once() == "" and place.writes() == 0
         a.close()

@@ -458,20 +458,20 @@ static void test_secret_file(void **state)
     expect_secret("password-file", "./s", NULL, "no newline");
     assert_int_equal(chmod("s", 0604), 0);
     expect_no_secret("password-file", "./s", NULL, ERR_AUTH,
-                     "provider panel: password-file: ./s: others can read it; "
+                     "password-file: ./s: others can read it; "
                      "to keep it secret: chmod 600 ./s");
     expect_no_secret("password-file", "./absent", NULL, ERR_AUTH,
-                     "provider panel: password-file: ./absent: No such file "
+                     "password-file: ./absent: No such file "
                      "or directory");
     expect_no_secret("password-file", "./", NULL, ERR_AUTH,
-                     "provider panel: password-file: ./: is not a file");
+                     "password-file: ./: is not a file");
     write_text("s", "\nsecond\n");
     expect_no_secret("password-file", "./s", NULL, ERR_AUTH,
-                     "provider panel: password-file: ./s: its first line is "
+                     "password-file: ./s: its first line is "
                      "empty");
     write_file("s", "a\0b\n", 4);
     expect_no_secret("password-file", "./s", NULL, ERR_AUTH,
-                     "provider panel: password-file: ./s: holds a NUL byte");
+                     "password-file: ./s: holds a NUL byte");
 }
 
 static void test_secret_length(void **state)
@@ -488,7 +488,7 @@ static void test_secret_length(void **state)
     text[4094] = 'x';
     write_file("s", text, sizeof text);
     expect_no_secret("password-file", "./s", NULL, ERR_AUTH,
-                     "provider panel: password-file: ./s: its first line is "
+                     "password-file: ./s: its first line is "
                      "longer than 4094 bytes");
 }
 
@@ -502,7 +502,7 @@ static void test_secret_credential(void **state)
     write_text("cred", "from systemd\n");
     assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
     expect_no_secret("password-file", "cred", NULL, ERR_NOTFOUND,
-                     "provider panel: password-file: \"cred\" names a systemd "
+                     "password-file: \"cred\" names a systemd "
                      "credential, and CREDENTIALS_DIRECTORY is not set; "
                      "accepted: a path, or LoadCredential= in the unit");
     assert_int_equal(setenv("CREDENTIALS_DIRECTORY", dir, 1), 0);
@@ -518,10 +518,10 @@ static void test_secret_environment(void **state)
     expect_secret("password", "own", "TEST_CONFIG_SECRET", "own");
     assert_int_equal(setenv("TEST_CONFIG_SECRET", "", 1), 0);
     expect_no_secret("user", "u", "TEST_CONFIG_SECRET", ERR_NOTFOUND,
-                     "provider panel: no password; accepted: password-file, "
+                     "no password; accepted: password-file, "
                      "password, or the environment's TEST_CONFIG_SECRET");
     expect_no_secret("user", "u", NULL, ERR_NOTFOUND,
-                     "provider panel: no password; accepted: password-file, "
+                     "no password; accepted: password-file, "
                      "password");
     assert_int_equal(unsetenv("TEST_CONFIG_SECRET"), 0);
 }

@@ -186,6 +186,10 @@ class Backend:
         """Every request fails on the server's side (HTTP 500, SERVFAIL)."""
         raise NotImplementedError
 
+    def fault_garbled(self):
+        """No answer can be read: no JSON, no XML, cut DNS messages."""
+        raise NotImplementedError
+
     def fault_busy(self):
         """The next write is refused with 429 and Retry-After: 1."""
         raise NotImplementedError
@@ -200,6 +204,11 @@ class Backend:
 
     def request_times(self):
         """time.monotonic() of each request since the last fault_…()."""
+        raise NotImplementedError
+
+    def answering(self):
+        """Of a double of an API: (object, name of its method) that makes each
+        answer, once what was asked has been done."""
         raise NotImplementedError
 
     # -- may be written anew -----------------------------------------------------

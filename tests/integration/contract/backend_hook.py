@@ -135,6 +135,9 @@ class Hook(Backend):
     def fault_broken(self):
         self.fault("broken")
 
+    def fault_garbled(self):
+        self.fault("not-json")
+
     def fault_busy_long(self):
         self.fault("busy-long")
 

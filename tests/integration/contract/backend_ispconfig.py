@@ -135,3 +135,6 @@ class IspConfig(Backend):
 
     def fault_broken(self):
         self._fault("empty500")
+
+    def fault_garbled(self):
+        self._fault("raw", "<SOAP-ENV:Envelope><cut")

@@ -101,6 +101,9 @@ class Rfc2136(Backend):
     def fault_broken(self):
         self.relay.on_query = lambda query: relay.Reply(relay.servfail(query))
 
+    def fault_garbled(self):
+        self.relay.on_answer = lambda query, answer: answer[:13]
+
 
 class Rfc2136Bind(Rfc2136):
     name = "rfc2136"

@@ -111,6 +111,9 @@ class Route53(Backend):
     def fault_broken(self):
         self._fault("answer", times=99, status=500, code="InternalFailure")
 
+    def fault_garbled(self):
+        self._fault("garbled", times=99)
+
     def fault_busy(self):
         self._fault("answer", "ChangeResourceRecordSets", status=429,
                     code="Throttling", headers={"Retry-After": "1"})
@@ -118,6 +121,9 @@ class Route53(Backend):
     def fault_busy_long(self):
         self._fault("answer", "ChangeResourceRecordSets", times=99, status=429,
                     code="Throttling", headers={"Retry-After": "3600"})
+
+    def answering(self):
+        return self._double, "_answer"
 
     def request_times(self):
         return [x["time"] for x in self._double.log[self._since:]

@@ -109,3 +109,6 @@ class ZoneFile(Backend):
 
     def fault_broken(self):
         self._reload.write_text("exit 1\n")
+
+    def fault_garbled(self):
+        self._file.write_text("$TTL 3600\n@ SOA ns1 (\n")

@@ -60,6 +60,9 @@ class RestDouble(Backend):
         self._token = self.api.token
         self.api.misbehave(None)
 
+    def answering(self):
+        return self.api, "answer"
+
     def request_times(self):
         return self.api.times_since_met()
 
@@ -80,6 +83,9 @@ class RestDouble(Backend):
 
     def fault_broken(self):
         self.api.misbehave("broken")
+
+    def fault_garbled(self):
+        self.api.misbehave("garbled")
 
     def fault_busy(self):
         self.api.misbehave("busy")

@@ -20,6 +20,7 @@ FAULTS = {
     "forbidden": "writes: 403",
     "refused": "writes: refused for what is in them",
     "broken": "everything: 500 with a page in HTML",
+    "garbled": "everything: 200 with JSON that is cut",
     "busy": "the next write: 429, Retry-After: 1",
     "busy_long": "writes: 429, Retry-After: 3600",
     "budget": "answers say that no calls are left",
@@ -117,6 +118,8 @@ class Server:
         f, write = self.fault, self.is_write(request)
         if f == "broken":
             return Answer(500, PAGE, kind="text/html")
+        if f == "garbled":
+            return Answer(200, '{"result": [', kind="application/json")
         if not write or f in (None, "lost", "budget"):
             return None
         self.met_at = self.met_at or request.at
