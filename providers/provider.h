@@ -136,9 +136,10 @@ struct provider_written {
 /* What `check` found out: what fails, or will fail, with the line to change;
  * and what was looked at and is in order, so that nobody wonders. */
 enum provider_finding_level {
-    PROVIDER_OK,      /* looked at, in order */
-    PROVIDER_WARNING, /* works now; will not always, or not as expected */
-    PROVIDER_ERROR,   /* fails, or will when it is needed */
+    PROVIDER_OK,       /* looked at, in order */
+    PROVIDER_WARNING,  /* works now; will not always, or not as expected */
+    PROVIDER_NO_SPECS, /* a warning where it is asked for the zone's specs */
+    PROVIDER_ERROR,    /* fails, or will when it is needed */
 };
 struct provider_finding {
     enum provider_finding_level level;

@@ -226,7 +226,7 @@ static void on_transfer(void *arg, const struct resolver_owners *o)
                      "%s: the key %s may transfer it", x->zone,
                      x->p->key->name);
     else
-        findings_add(&x->found, PROVIDER_WARNING, "key-file",
+        findings_add(&x->found, PROVIDER_NO_SPECS, "key-file",
                      arena_printf(x->a,
                                   "allow a transfer with the key %s at the "
                                   "server, or discover = names",

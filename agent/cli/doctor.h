@@ -82,9 +82,11 @@ void doctor_views(struct doctor *d);     /* doctor_views.c */
 void doctor_discover(struct doctor *d);  /* doctor_records.c; the owners */
 void doctor_specs(struct doctor *d);     /* doctor_records.c */
 
-/* Asks the provider's own op `check`; zone NULL: of the account. */
+/* Asks the provider's own op `check`; zone NULL: of the account.
+ * has_specs: it is asked for the zone's specs, in rounds */
 void doctor_ask(struct doctor *d, struct provider *p,
-                const struct config_provider *cfg, const char *zone);
+                const struct config_provider *cfg, const char *zone,
+                bool has_specs);
 void doctor_close(struct doctor *d); /* doctor_providers.c */
 
 #endif

@@ -11,18 +11,48 @@
 
 /* --- what is handed to them ---------------------------------------------- */
 
+/* What is handed to one of them. */
+struct opened {
+    struct doctor *d;
+    const struct config_provider *cfg;
+};
+
+static const struct config_view *view_of(const struct doctor_zone *z,
+                                         const struct config_provider *cfg)
+{
+    for (size_t i = 0; i < z->cfg->nviews; i++)
+        if (z->cfg->views[i].provider == cfg)
+            return &z->cfg->views[i];
+    return NULL;
+}
+
+/* Of the provider of a view: what its audience sees, which servers of the
+ * view's own tell, or the zone's under its key. */
 static void served_serial(void *arg, const char *zone, provider_serial_cb *cb,
                           void *cb_arg)
 {
-    struct doctor *d = arg;
-    const struct doctor_zone *z = NULL;
+    const struct opened *o = arg;
+    struct doctor *d = o->d;
+    const struct addr *servers = NULL;
+    const struct tsig_key *key = NULL;
+    size_t n = 0;
 
-    for (size_t i = 0; i < d->nzones; i++)
-        if (name_equal(d->zones[i]->name, zone))
-            z = d->zones[i];
-    served_serial_ask(d->arena, d->loop, d->resolver,
-                      z != NULL ? z->servers : NULL,
-                      z != NULL ? z->nservers : 0, zone, cb, cb_arg);
+    for (size_t i = 0; i < d->nzones; i++) {
+        const struct doctor_zone *z = d->zones[i];
+        const struct config_view *v = view_of(z, o->cfg);
+
+        if (!name_equal(z->name, zone))
+            continue;
+        if (v != NULL)
+            key =
+                provider_transfer_key(d->providers[o->cfg - d->cfg->providers]);
+        servers = v != NULL && v->nservers > 0 ? v->servers : z->servers;
+        n = v != NULL && v->nservers > 0 ? v->nservers
+            : v == NULL || key != NULL   ? z->nservers
+                                         : 0;
+    }
+    served_serial_ask(d->arena, d->loop, d->resolver, servers, n, key, zone, cb,
+                      cb_arg);
 }
 
 /* Many servers lock out who keeps trying a refused login: what an earlier
@@ -30,7 +60,8 @@ static void served_serial(void *arg, const char *zone, provider_serial_cb *cb,
 static bool is_stopped(void *arg, const char *provider, uint32_t print,
                        struct err *e)
 {
-    const struct doctor *d = arg;
+    const struct opened *o = arg;
+    const struct doctor *d = o->d;
     struct state_stop *row = NULL;
 
     if (d->state != NULL)
@@ -49,6 +80,7 @@ struct asking {
     struct doctor *d;
     const struct config_provider *cfg;
     const char *zone;
+    bool has_specs; /* it is asked for the zone's specs */
     bool done;
 };
 
@@ -70,29 +102,36 @@ static const char *place_of(const struct asking *a,
 }
 
 /* A refused login is the same for the account and for each of its zones. */
-static bool is_news(struct doctor *d, const struct provider_finding *f)
+static bool is_news(const struct asking *a, const struct provider_finding *f)
 {
+    struct doctor *d = a->d;
+    const char *text;
+
     if (f->level == PROVIDER_OK)
         return true;
+    if (f->level == PROVIDER_NO_SPECS && !a->has_specs)
+        return false;
+    text = arena_printf(d->arena, "%s %s", a->cfg->name, f->text);
     for (size_t i = 0; i < d->ntold; i++)
-        if (strcmp(d->told[i], f->text) == 0)
+        if (strcmp(d->told[i], text) == 0)
             return false;
     d->told =
         arena_grow(d->arena, d->told, &d->told_cap, d->ntold, sizeof *d->told);
-    d->told[d->ntold++] = arena_strdup(d->arena, f->text);
+    d->told[d->ntold++] = text;
     return true;
 }
 
 static void on_checked(void *arg, const struct provider_checked *r)
 {
-    static const enum doctor_level levels[] = {[PROVIDER_OK] = DOCTOR_OK,
-                                               [PROVIDER_WARNING] =
-                                                   DOCTOR_WARNING,
-                                               [PROVIDER_ERROR] = DOCTOR_ERROR};
+    static const enum doctor_level levels[] = {
+        [PROVIDER_OK] = DOCTOR_OK,
+        [PROVIDER_WARNING] = DOCTOR_WARNING,
+        [PROVIDER_NO_SPECS] = DOCTOR_WARNING,
+        [PROVIDER_ERROR] = DOCTOR_ERROR};
     struct asking *a = arg;
 
     for (size_t i = 0; i < r->n; i++) {
-        if (!is_news(a->d, &r->findings[i]))
+        if (!is_news(a, &r->findings[i]))
             continue;
         doctor_tell(a->d, levels[r->findings[i].level],
                     place_of(a, &r->findings[i]), r->findings[i].remedy, "%s",
@@ -102,7 +141,8 @@ static void on_checked(void *arg, const struct provider_checked *r)
 }
 
 void doctor_ask(struct doctor *d, struct provider *p,
-                const struct config_provider *cfg, const char *zone)
+                const struct config_provider *cfg, const char *zone,
+                bool has_specs)
 {
     struct asking *a = arena_alloc(d->arena, sizeof *a);
 
@@ -111,6 +151,7 @@ void doctor_ask(struct doctor *d, struct provider *p,
     a->d = d;
     a->cfg = cfg;
     a->zone = zone;
+    a->has_specs = has_specs;
     p->ops->check(p, zone, on_checked, a);
     if (!doctor_wait(d, &a->done, DOCTOR_LIST_MS))
         doctor_tell(d, DOCTOR_ERROR,
@@ -132,11 +173,12 @@ static bool is_used(const struct config *cfg, const struct config_provider *p)
 
 static void look_at(struct doctor *d, size_t i)
 {
+    struct opened *o = arena_alloc(d->arena, sizeof *o);
     struct provider_env env = {.loop = d->loop,
                                .http = d->http,
                                .served_serial = served_serial,
                                .stopped = is_stopped,
-                               .arg = d};
+                               .arg = o};
     const struct config_provider *cfg = &d->cfg->providers[i];
     const struct provider_ops *ops = provider_find(cfg->type);
     const char *place = doctor_at(
@@ -144,6 +186,8 @@ static void look_at(struct doctor *d, size_t i)
     size_t before = d->count[DOCTOR_ERROR];
     struct err e;
 
+    o->d = d;
+    o->cfg = cfg;
     if (!is_used(d->cfg, cfg)) {
         doctor_tell(d, DOCTOR_WARNING, place, "provider = … of a zone",
                     "no zone uses it");
@@ -156,7 +200,7 @@ static void look_at(struct doctor *d, size_t i)
         return;
     }
     doctor_tell(d, DOCTOR_OK, place, NULL, "its options can be used");
-    doctor_ask(d, d->providers[i], cfg, NULL);
+    doctor_ask(d, d->providers[i], cfg, NULL, false);
     d->has_errors[i] = d->count[DOCTOR_ERROR] > before;
 }
 

@@ -42,7 +42,8 @@ static void look_at_zone(struct doctor *d, struct doctor_zone *z)
     const char *names[] = {z->name};
     size_t before = d->count[DOCTOR_ERROR];
 
-    doctor_ask(d, z->provider, z->cfg->provider, z->name);
+    doctor_ask(d, z->provider, z->cfg->provider, z->name,
+               z->cfg->discover != DISCOVER_NAMES);
     z->failed = z->failed || d->count[DOCTOR_ERROR] > before;
     (void)err_set(&r->err, ERR_RETRY, "no answer in time");
     z->provider->ops->list_records(z->provider, z->name, names, 1, on_records,

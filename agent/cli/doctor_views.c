@@ -2,8 +2,8 @@
 
 #include "agent/cli/doctor.h"
 
-/* Views: what the provider of each shows, and whether anybody can be asked
- * what its audience sees. */
+/* Views: what the provider of each says itself and shows, and whether anybody
+ * can be asked what its audience sees. */
 
 struct shown {
     struct err err;
@@ -46,6 +46,7 @@ static void look_at(struct doctor *d, const struct doctor_zone *z,
 {
     struct provider *p = d->providers[v->provider - d->cfg->providers];
     struct shown *s = arena_alloc(d->arena, sizeof *s);
+    size_t before = d->count[DOCTOR_ERROR];
     const char *names[] = {z->name};
     const char *place =
         doctor_at(d, v->line,
@@ -54,13 +55,15 @@ static void look_at(struct doctor *d, const struct doctor_zone *z,
     if (p == NULL)
         return; /* told by the examination of providers */
     look_at_ways(d, v, p, place);
+    doctor_ask(d, p, v->provider, z->name, false);
     (void)err_set(&s->err, ERR_RETRY, "no answer in time");
     p->ops->list_records(p, z->name, names, 1, on_records, s);
     (void)doctor_wait(d, &s->done, DOCTOR_LIST_MS);
     if (s->err.code == ERR_NONE)
         doctor_tell(d, DOCTOR_OK, place, NULL, "provider %s shows its records",
                     v->provider->name);
-    else
+    else if (d->count[DOCTOR_ERROR] == before &&
+             !d->has_errors[v->provider - d->cfg->providers])
         doctor_tell(d, DOCTOR_ERROR, place, NULL, "records at provider %s: %s",
                     v->provider->name, s->err.msg);
 }

@@ -65,7 +65,7 @@ static void served_serial(void *arg, const char *zone, provider_serial_cb *cb,
     struct publish_net *n = arg;
 
     served_serial_ask(n->arena, n->loop, n->resolver, n->servers, n->nservers,
-                      zone, cb, cb_arg);
+                      NULL, zone, cb, cb_arg);
 }
 
 static void on_closed(void *arg)

@@ -32,7 +32,8 @@ static void on_serial(void *arg, const struct resolver_answer *answer)
 }
 
 void served_serial_ask(struct arena *memory, struct loop *l, struct resolver *r,
-                       const struct addr *servers, size_t n, const char *zone,
+                       const struct addr *servers, size_t n,
+                       const struct tsig_key *key, const char *zone,
                        provider_serial_cb *cb, void *arg)
 {
     struct ask *a = arena_alloc(memory, sizeof *a);
@@ -41,7 +42,11 @@ void served_serial_ask(struct arena *memory, struct loop *l, struct resolver *r,
     a->arg = arg;
     a->waiting = n;
     for (size_t i = 0; i < n; i++)
-        resolver_ask(r, &servers[i], zone, MESSAGE_SOA, on_serial, a);
+        if (key != NULL)
+            resolver_ask_signed(r, &servers[i], key, zone, MESSAGE_SOA,
+                                on_serial, a);
+        else
+            resolver_ask(r, &servers[i], zone, MESSAGE_SOA, on_serial, a);
     if (n == 0)
         (void)loop_timer_start(l, 0, settle, a);
 }

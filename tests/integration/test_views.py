@@ -231,6 +231,68 @@ def test_doctor_looks_at_views(scene):
             "nobody can be asked what the audience sees") in got.stdout
 
 
+def test_doctor_asks_the_provider_of_each_view(scene):
+    """As deeply as the zone's own, each for what its audience is served."""
+    s, one, _ = scene
+    s.once()
+    one.close()
+    s.once()  # eu's and everybody else's serials go on, us's does not
+    got = s.run("doctor", "-v", ZONE)
+    may = ("key-file: {zone}: the key {view}. may change A, AAAA, CNAME, TXT"
+           if s.ns.dynamic else "zone passes the check command as it is")
+    for view, serial in (("eu", 2), ("us", 1), ("main", 2)):
+        told = [x for x in got.stdout.splitlines() if f" at-{view}: " in x]
+        assert any(may.format(zone=f"{ZONE}.", view=view) in x
+                   for x in told), got.stdout
+        assert any(f"serves serial {serial} of the " in x
+                   for x in told), got.stdout
+
+
+def test_doctor_tells_what_a_view_lacks(scene):
+    """Once, and of each view although the words are the same."""
+    s, _, _ = scene
+    text = s.config.read_text()
+    wrong = s.dir / "bad.key"
+    wrong.touch(mode=0o600)
+    wrong.write_text(s.ns.key_file("eu").read_text().replace(
+        s.ns.keys["eu"][1], servers.new_key()[1]))
+    for view in ("eu", "us"):
+        old = s.ns.key_file(view) if s.ns.dynamic else s.ns.file(view)
+        text = text.replace(f'"{old}"',
+                            f'"{wrong if s.ns.dynamic else "/nonexistent"}"')
+    s.config.write_text(text)
+    got = s.run("doctor", ZONE)
+    assert got.returncode == 1
+    option = "key-file" if s.ns.dynamic else "file"
+    for view in ("eu", "us"):
+        told = [x for x in got.stdout.splitlines()
+                if x.startswith("error: ") and f"at-{view}" in x]
+        assert len(told) == 1, got.stdout
+        assert f"provider at-{view}: {option}: " in told[0], told
+    assert "at-main" not in got.stdout
+
+
+def test_doctor_wants_no_transfer_of_a_view(scene):
+    """Specs are looked for at the zone's own provider, and not by a transfer
+    where they are named."""
+    s, _, _ = scene
+    if not s.ns.dynamic:
+        pytest.skip("a file is read, not transferred")
+    conf = s.ns.dir / "named.conf"
+    conf.write_text(re.sub(r"allow-transfer \{ key[^}]*\};",
+                           "allow-transfer { none; };", conf.read_text()))
+    s.ns.reload()
+    named = s.config.read_text()
+    s.config.write_text(named.replace("discover = names",
+                                      "discover = provider"))
+    told = net.wait_until("no transfer", lambda: [
+        x for x in s.run("doctor", ZONE).stdout.splitlines()
+        if "its specs cannot be found by a transfer" in x])
+    assert [re.search("at-[a-z]+", x)[0] for x in told] == ["at-main"]
+    s.config.write_text(named)
+    assert "transfer" not in s.run("doctor", ZONE).stdout
+
+
 def test_a_view_that_the_section_lacks(scene):
     s, one, _ = scene
     s.configure(views=["us"])
