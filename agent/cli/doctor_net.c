@@ -128,8 +128,8 @@ void doctor_anchors(struct doctor *d)
     for (size_t i = 0; i < cfg->nanchors; i++) {
         char text[ADDR_TEXT_SIZE];
         char note[PROBE_NOTE_SIZE];
-        bool up = check_run_anchors(d->loop, d->probes, &cfg->anchors[i], 1,
-                                    clock_mono_ms() + ANCHOR_MS, note);
+        bool up = check_run_anchors(d->loop, d->probes, NULL, &cfg->anchors[i],
+                                    1, clock_mono_ms() + ANCHOR_MS, note);
 
         (void)(cfg->anchors[i].port != 0
                    ? addr_format_port(&cfg->anchors[i], text)

@@ -277,11 +277,50 @@ struct probe_spec check_run_anchor(const struct addr *anchor,
     return spec;
 }
 
-bool check_run_anchors(struct loop *l, struct probes *p,
+/* An anchor that is asked, or waits for its turn. */
+struct asking {
+    struct anchors *all;
+    struct probes *probes;
+    struct probe_spec spec;
+    struct loop_timer *timer;
+};
+
+static void ask_anchor(void *arg)
+{
+    struct asking *one = arg;
+
+    one->timer = NULL;
+    probes_start(one->probes, &one->spec, on_anchor, one->all);
+}
+
+static void ask_in_turn(struct asking *one, struct loop *l,
+                        struct check_run *run)
+{
+    int64_t ms =
+        run != NULL ? check_shots_turn_ms(run->shots, &one->spec.target) : 0;
+
+    one->all->waiting++;
+    if (ms > 0)
+        one->timer = loop_timer_start(l, ms, ask_anchor, one);
+    else
+        ask_anchor(one);
+}
+
+static void give_turns_up(struct asking *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        v[i].all->waiting -= v[i].timer != NULL;
+        loop_timer_cancel(v[i].timer);
+        v[i].timer = NULL;
+    }
+}
+
+bool check_run_anchors(struct loop *l, struct probes *p, struct check_run *run,
                        const struct addr *anchors, size_t n,
                        int64_t deadline_ms, char note[PROBE_NOTE_SIZE])
 {
     struct anchors a = {.note = note};
+    struct asking *v = mem_array(n, sizeof *v);
 
     note[0] = '\0';
     for (int round = 0; round < 2 && !a.answered; round++) {
@@ -290,17 +329,19 @@ bool check_run_anchors(struct loop *l, struct probes *p,
         a.ending = false;
         a.done = n == 0;
         for (size_t i = 0; i < n; i++) {
-            struct probe_spec spec = check_run_anchor(&anchors[i], 2000);
-
-            a.waiting++;
-            probes_start(p, &spec, on_anchor, &a);
+            v[i].all = &a;
+            v[i].probes = p;
+            v[i].spec = check_run_anchor(&anchors[i], 2000);
+            ask_in_turn(&v[i], l, run);
         }
         (void)loop_wait(l, &a.done,
                         end_ms < deadline_ms ? end_ms : deadline_ms);
         /* The callbacks hold a pointer to this frame. */
         a.ending = true;
+        give_turns_up(v, n);
         a.done = a.waiting == 0;
         (void)loop_wait(l, &a.done, clock_mono_ms() + 3000);
     }
+    free(v);
     return a.answered;
 }

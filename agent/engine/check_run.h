@@ -59,8 +59,9 @@ struct probe_spec check_run_anchor(const struct addr *anchor,
                                    int64_t timeout_ms);
 /* true when one of the anchors answers: connects or refuses (that too came
  * over the network); port 0: an echo. Each is tried twice.
+ * run: whose pace per address they keep; NULL: no other probes are made
  * out: note — why the agent could not ask one of them; "" where it could */
-bool check_run_anchors(struct loop *l, struct probes *p,
+bool check_run_anchors(struct loop *l, struct probes *p, struct check_run *run,
                        const struct addr *anchors, size_t n,
                        int64_t deadline_ms, char note[PROBE_NOTE_SIZE]);
 /* "no anchor answers: …"; returns out. */

@@ -211,12 +211,17 @@ static bool is_allowed(void *arg, const struct addr *a)
            probe_allowed(s->env.limits, a, "", &e) == 0;
 }
 
-static int64_t turn_ms(void *arg, const struct addr *a)
+int64_t check_shots_turn_ms(struct check_shots *s, const struct addr *a)
 {
-    struct check_shots *s = arg;
     int64_t now_ms = clock_mono_ms();
 
     return gates_take(s->gates, a, now_ms, CHECK_RUN_GAP_MS) - now_ms;
+}
+
+/* Of where a redirect leads to. */
+static int64_t turn_ms(void *arg, const struct addr *a)
+{
+    return check_shots_turn_ms(arg, a);
 }
 
 static int load_aims(struct shot *t, const struct addr *targets, size_t n,

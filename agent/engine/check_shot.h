@@ -24,4 +24,8 @@ void check_shots_free(struct check_shots *s);
 void check_shot(struct check_shots *s, const struct check *c, check_shot_cb *cb,
                 void *arg);
 
+/* How long until the address may be probed, 0 ms or more; that time is taken.
+ * For probes that are no check's: an anchor's. */
+int64_t check_shots_turn_ms(struct check_shots *s, const struct addr *a);
+
 #endif

@@ -22,8 +22,8 @@ static bool is_blind(struct round *r, char note[PROBE_NOTE_SIZE])
     const struct config *cfg = r->cfg;
 
     return cfg->nanchors > 0 &&
-           !check_run_anchors(r->loop, r->probes, cfg->anchors, cfg->nanchors,
-                              r->end_ms, note);
+           !check_run_anchors(r->loop, r->probes, r->run, cfg->anchors,
+                              cfg->nanchors, r->end_ms, note);
 }
 
 static bool may_go_lower(const struct round *r)
@@ -128,10 +128,11 @@ void round_probe(struct round *r)
                                 &r->limits,  r->commands, r->ncommands,
                                 r->cfg->doer};
     char note[PROBE_NOTE_SIZE], text[200];
-    bool blind = is_blind(r, note);
+    bool blind;
 
     check_run_hooks(&env);
     r->run = check_run_new(&env, r->checks);
+    blind = is_blind(r, note);
     trust_given(r);
     check_run_go(r->run, round_share(r, 75), on_progress, r);
     look_again(r);

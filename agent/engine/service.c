@@ -342,6 +342,7 @@ static void dispose(struct service *svc)
     struct service_zone *z, *after;
 
     service_control_close(svc);
+    service_anchor_stop(svc);
     service_gens_close(svc);
     if (svc->probes != NULL)
         probes_free(svc->probes);

@@ -1,4 +1,6 @@
+#include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "agent/base/clock.h"
 #include "agent/engine/service_internal.h"
@@ -85,17 +87,60 @@ static void on_anchor(void *arg, const struct probe_result *r)
     take_answer(svc);
 }
 
+/* An anchor at an address that was probed just now. */
+struct service_turn {
+    struct service *svc;
+    struct probe_spec spec;
+    struct loop_timer *timer;
+    struct service_turn *prev, *next;
+};
+
+static void turn_free(struct service_turn *t)
+{
+    DL_DELETE(t->svc->anchors.turns, t);
+    loop_timer_cancel(t->timer);
+    free(t);
+}
+
+static void on_turn(void *arg)
+{
+    struct service_turn *t = arg;
+
+    t->timer = NULL;
+    probes_start(t->svc->probes, &t->spec, on_anchor, t->svc);
+    turn_free(t);
+}
+
+void service_anchor_stop(struct service *svc)
+{
+    while (svc->anchors.turns != NULL)
+        turn_free(svc->anchors.turns);
+}
+
+static void ask_one(struct service *svc, const struct addr *anchor)
+{
+    struct probe_spec spec = check_run_anchor(anchor, ASK_TIMEOUT_MS);
+    int64_t ms = check_shots_turn_ms(svc->gen->shots, anchor);
+    struct service_turn *t;
+
+    if (ms <= 0) {
+        probes_start(svc->probes, &spec, on_anchor, svc);
+        return;
+    }
+    t = mem_alloc(sizeof *t);
+    t->svc = svc;
+    t->spec = spec;
+    t->timer = loop_timer_start(svc->loop, ms, on_turn, t);
+    DL_APPEND(svc->anchors.turns, t);
+}
+
 static void ask(struct service *svc)
 {
     const struct config *cfg = svc->gen->cfg;
 
     svc->anchors.waiting = cfg->nanchors;
-    for (size_t i = 0; i < cfg->nanchors; i++) {
-        struct probe_spec spec =
-            check_run_anchor(&cfg->anchors[i], ASK_TIMEOUT_MS);
-
-        probes_start(svc->probes, &spec, on_anchor, svc);
-    }
+    for (size_t i = 0; i < cfg->nanchors; i++)
+        ask_one(svc, &cfg->anchors[i]);
 }
 
 static void start(struct service *svc)

@@ -133,6 +133,7 @@ struct service_anchors {
     int64_t back_ms;      /* an anchor answers again since (clock_mono_ms) */
     int64_t back_boot_ms; /* the same by state_now_ms */
     char note[PROBE_NOTE_SIZE]; /* why one could not be asked; "" */
+    struct service_turn *turns; /* anchors that wait for their address */
 };
 
 struct service {
@@ -242,6 +243,8 @@ void service_anchor_turn(struct service *svc, int64_t now_ms, int64_t *next_ms);
 /* An anchor answered to a question asked at since_ms or later; if not, it is
  * asked. Always true without anchors. */
 bool service_anchor_sure(struct service *svc, int64_t since_ms);
+/* None is asked from now on. */
+void service_anchor_stop(struct service *svc);
 
 /* --- service_problem.c: problems that come and go ------------------------ */
 

@@ -1,6 +1,11 @@
 """Anchors by ping and by TCP, in a network of the test's own, with `once` and
 with `run`."""
 
+import contextlib
+import socket
+import threading
+import time
+
 import pytest
 
 from netns import drop_128, own_net
@@ -10,6 +15,7 @@ from world import build, checked, records, spec, target
 # pytest finds fixtures by their names here.
 assert own_net and build and target
 
+OUTGOING = 4  # linux/if_packet.h
 PING, TCP = "127.128.5.1", "127.128.5.2:53"
 NO_ANCHOR = "no anchor answers"
 
@@ -95,3 +101,51 @@ def test_echoes_that_the_agent_may_not_send(watched):
                "ping_group_range)", 30)
         assert sorted(w.values("www")) == [one.addr, two.addr]
         assert s.stop() == 0
+
+
+@contextlib.contextmanager
+def syns(address):
+    """{port: when the first connection was begun to it}, as it grows."""
+    seen, over_ = {}, threading.Event()
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    raw.bind(("lo", 0))
+    raw.settimeout(0.05)
+
+    def look():
+        while not over_.is_set():
+            try:
+                frame, where = raw.recvfrom(2048)
+            except TimeoutError:
+                continue
+            ip = frame[14:]
+            tcp = ip[(ip[0] & 15) * 4:]
+            if (where[2] == OUTGOING and ip[0] >> 4 == 4 and ip[9] == 6
+                    and ip[16:20] == socket.inet_aton(address)
+                    and tcp[13] & 0x12 == 0x02):
+                seen.setdefault(int.from_bytes(tcp[2:4]), time.monotonic())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over_.set()
+        thread.join()
+        raw.close()
+
+
+def test_pace_of_an_address(watched):
+    """One probe in 100 ms, whatever asks: eight anchors take 0.7 s."""
+    w, one, two, _ = watched
+    ports = range(7001, 7009)  # nobody listens: a refusal is an answer
+    w.configure(anchors=[f"127.0.0.8:{p}" for p in ports])
+    with syns("127.0.0.8") as seen:
+        with Service(w) as s:
+            s.until("all are asked", lambda: set(seen) == set(ports))
+            asked = sorted(seen.values())
+            assert asked[-1] - asked[0] > 0.5, asked
+            one.close()
+            s.shows("www", two)
+            assert s.stop() == 0
+        with Service(w) as s:
+            assert s.stop() == 0  # while some wait for their turn
