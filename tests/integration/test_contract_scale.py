@@ -55,13 +55,14 @@ def test_two_writers_at_once(backend):  # noqa: F811
     for _ in range(3):
         backend.seed([record("www", "A", A), record("www", "A", B),
                       record("mail", "A", A)])
-        both = [
-            backend.begin("create", ZONE, *publish("www", C, ttl=300),
-                          *withdraw("www", A)),
-            backend.begin("create", ZONE, *publish("www", D, ttl=300),
-                          *withdraw("www", B)),
-        ]
-        first, second = map(backend.finish, both)
+        with backend.writers_meet() as meeting:
+            both = [
+                backend.begin("create", ZONE, *publish("www", C, ttl=300),
+                              *withdraw("www", A)),
+                backend.begin("create", ZONE, *publish("www", D, ttl=300),
+                              *withdraw("www", B)),
+            ]
+            first, second = map(backend.finish, both)
         now = backend.published("www")
         for got, new, old in ((first, C, A), (second, D, B)):
             states = got.states()
@@ -75,3 +76,10 @@ def test_two_writers_at_once(backend):  # noqa: F811
                 assert old in now, (first.answers, second.answers, now)
         assert now and backend.published("mail") == [A]
         assert "done" in first.states() + second.states()
+        if meeting is not None:
+            # The later one sees that its set has changed, and reads again: a
+            # write that undid the other's would be told by that one, at best.
+            assert meeting.met
+            assert first.states() + second.states() == ["done"] * 4, (
+                first.answers, second.answers)
+            assert now == [C, D]

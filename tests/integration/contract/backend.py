@@ -58,6 +58,24 @@ def record(name, rdtype, data, ttl=300, enabled=True):
     return Record(name.rstrip("."), rdtype, ttl, data, enabled)
 
 
+class Meeting:
+    """The first two that come wait for each other; nobody after them does."""
+
+    WAIT_S = 5
+
+    def __init__(self):
+        self.met = False
+        self._two = threading.Barrier(2, self._meet, self.WAIT_S)
+
+    def _meet(self):
+        self.met = True
+
+    def come(self):
+        if not self.met:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                self._two.wait()
+
+
 class Run:
     """One run of the tool: exit code and answers."""
 
@@ -236,6 +254,13 @@ class Backend:
             over.set()
             watcher.join()
             seen.append(self.truth())
+
+    @contextlib.contextmanager
+    def writers_meet(self):
+        """In the block the first write of two programs goes on only when the
+        other one's is there, too: both have read by then. Yields the Meeting;
+        None: they meet by chance, or not."""
+        yield None
 
     # -- the provider --------------------------------------------------------------
 

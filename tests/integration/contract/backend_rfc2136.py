@@ -3,11 +3,13 @@
 Faults of the wire are made by a relay that knows DNS messages.
 """
 
+import contextlib
+
 from dnsupdate import relay
 from dnsupdate.servers import DynamicBind, DynamicKnot, DynamicPowerDns
 import servers
 
-from .backend import Backend
+from .backend import Backend, Meeting
 
 NO_HTTP = "there is no HTTP, and no status 429 in DNS"
 NO_FLAG = "a zone has no records that are switched off"
@@ -64,6 +66,19 @@ class Rfc2136(Backend):
     def writes(self):
         return ((self.server.zone_serial() - self._serial)
                 // self.one_update_counts)
+
+    @contextlib.contextmanager
+    def writers_meet(self):
+        meeting = Meeting()
+
+        def pass_on(wire):
+            if relay.opcode(wire) == relay.UPDATE:
+                meeting.come()
+            return wire
+
+        self.relay.on_query = pass_on
+        yield meeting
+        self.relay.heal()
 
     # -- faults
 

@@ -6,7 +6,7 @@ import ipaddress
 from route53 import double
 from route53.store import escape, txt_bytes, unescape
 
-from .backend import Backend, Record
+from .backend import Backend, Meeting, Record
 
 def quoted(text):
     data = text.encode()
@@ -79,6 +79,13 @@ class Route53(Backend):
         seen = [self.truth()]
         yield seen
         seen += map(self._state, self._double.states)
+
+    @contextlib.contextmanager
+    def writers_meet(self):
+        meeting = Meeting()
+        self._double.before_change = meeting.come
+        yield meeting
+        self._double.before_change = None
 
     def heal(self):
         self._double.heal()

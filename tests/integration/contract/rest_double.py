@@ -3,7 +3,7 @@
 import contextlib
 
 from . import dnsdata
-from .backend import Backend
+from .backend import Backend, Meeting
 
 
 class RestDouble(Backend):
@@ -46,6 +46,13 @@ class RestDouble(Backend):
         yield seen
         seen += map(self.records_of, self.api.states)
         self.api.states = None
+
+    @contextlib.contextmanager
+    def writers_meet(self):
+        meeting = Meeting()
+        self.api.before_write = meeting.come
+        yield meeting
+        self.api.before_write = None
 
     def options(self):
         return {"url": self.api.url, "timeout": "5"}

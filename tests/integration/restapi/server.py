@@ -52,6 +52,7 @@ class Server:
         self.writes = 0
         self.fault = None
         self.met_at = None
+        self.before_write = None  # called before one is looked at
         self.states = None  # a list: truth() after each write goes there
         self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
                                                      self._handler())
@@ -135,6 +136,8 @@ class Server:
         return self.forbidden() if f == "forbidden" else self.refused()
 
     def answer(self, request):
+        if self.before_write is not None and self.is_write(request):
+            self.before_write()
         with self.lock:
             self.requests.append(request)
             answer = self._faulty(request)

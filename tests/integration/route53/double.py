@@ -55,6 +55,7 @@ class Route53:
         self.clock_s = 0           # how far its clock is ahead of ours
         self.insync_after = 0      # GetChange says PENDING so many times
         self.cap = 300             # items of one page, whatever is asked
+        self.before_change = None  # called before a batch is looked at
         self.states = []           # {zone: sets} after each batch
         self.old_errors = False    # <InvalidChangeBatch> instead
         # Members must stand in the model's order. The service may not insist:
@@ -127,6 +128,9 @@ class Route53:
         entry = {"time": time.monotonic(), "method": h.command, "path": path,
                  "query": dict(urllib.parse.parse_qsl(query)),
                  "body": body.decode(), "action": self._action(h.command, path)}
+        if (self.before_change is not None
+                and entry["action"] == "ChangeResourceRecordSets"):
+            self.before_change()
         with self._lock:
             self.log.append(entry)
             fault = self._fault(entry["action"])
