@@ -403,6 +403,7 @@ int zonefile_desk_unchanged(struct zonefile_desk *d, const char *zone,
 }
 
 int zonefile_desk_commit(struct zonefile_desk *d, const char *zone,
+                         const struct helper_identity *id,
                          struct helper_identity *now, struct err *e)
 {
     struct served *s = find(d, zone, e);
@@ -413,10 +414,12 @@ int zonefile_desk_commit(struct zonefile_desk *d, const char *zone,
     if (s != NULL && s->tmp == NULL)
         return err_set(e, ERR_INPUT, "%s: nothing is staged", s->path);
     rc = look_at(s, &c, e);
-    if (rc == 0)
+    if (rc == 0) {
+        c.st = zonefile_desk_stat(id);
         rc = zonefile_commit(&c, &s->tmp, &st, e);
-    else if (s != NULL)
+    } else if (s != NULL) {
         zonefile_unstage(&s->tmp);
+    }
     if (rc == 0)
         *now = zonefile_desk_identity(&st);
     zonefile_copy_fini(&c);

@@ -55,7 +55,9 @@ MUST_CHECK int zonefile_desk_unchanged(struct zonefile_desk *d,
                                        const char *zone,
                                        const struct helper_identity *id,
                                        struct err *e);
+/* id: of the file that may be replaced; out: *now — of what stands there now */
 MUST_CHECK int zonefile_desk_commit(struct zonefile_desk *d, const char *zone,
+                                    const struct helper_identity *id,
                                     struct helper_identity *now, struct err *e);
 /* The words of the check of what is staged, or of the reload.
  * out: *argv — freed by proc_argv_free; *dir — heap; *timeout_ms */

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/xattr.h>
@@ -254,17 +255,31 @@ static void sync_dir(const char *dir)
     (void)close(fd);
 }
 
+/* Between the look at the old file and the rename nobody else who asks for its
+ * lock replaces it. Where there are no locks, only the look remains.
+ * returns 0 and the descriptor that holds it (-1: none), or -1 with e set */
+static int lock_old(const struct zonefile_copy *c, int *fd, struct err *e)
+{
+    *fd = open(c->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0 || flock(*fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return zonefile_unchanged(c, e);
+    return err_set(e, ERR_CONFLICT,
+                   "%s: somebody else replaces it at the same time", c->path);
+}
+
 int zonefile_commit(const struct zonefile_copy *c, char **tmp, struct stat *now,
                     struct err *e)
 {
-    int r = 0;
+    int old, r = lock_old(c, &old, e);
 
     /* The staged file's own identity: after the rename it may be gone again
      * already. */
-    if (stat(*tmp, now) != 0)
+    if (r == 0 && stat(*tmp, now) != 0)
         r = fail(e, errno, "read", *tmp);
-    else if (rename(*tmp, c->path) != 0)
+    else if (r == 0 && rename(*tmp, c->path) != 0)
         r = fail(e, errno, "replace", c->path);
+    if (old >= 0)
+        (void)close(old);
     if (r != 0) {
         zonefile_unstage(tmp);
         return -1;

@@ -52,10 +52,12 @@ void zonefile_unstage(char **tmp);
  * returns 0, or -1 with e set (ERR_CONFLICT) */
 MUST_CHECK int zonefile_unchanged(const struct zonefile_copy *c, struct err *e);
 
-/* Puts the staged file over c->path and syncs the directory; frees *tmp.
+/* Puts the staged file over c->path, if that is still the one that c describes,
+ * and syncs the directory; frees *tmp. Two that do so at once exclude each
+ * other.
  * out: *now — what stands there now
- * returns 0, or -1 with e set (ERR_AUTH, ERR_LOCAL): the old file stands and
- * the staged one is gone */
+ * returns 0, or -1 with e set (ERR_CONFLICT another file stands there, or is
+ * being put there; ERR_AUTH, ERR_LOCAL): the staged one is gone */
 MUST_CHECK int zonefile_commit(const struct zonefile_copy *c, char **tmp,
                                struct stat *now, struct err *e);
 

@@ -166,10 +166,10 @@ static int far_commit(const struct zonefile *z, const char *zone,
                       const struct zonefile_copy *c, char **tmp,
                       struct stat *now, struct err *e)
 {
+    struct helper_identity id = zonefile_desk_identity(&c->st);
     struct helper_found f;
-    int r = ask(z, zone, HELPER_COMMIT, NULL, -1, &f, e);
+    int r = ask(z, zone, HELPER_COMMIT, &id, -1, &f, e);
 
-    (void)c;
     if (r == 0)
         *now = zonefile_desk_stat(&f.identity);
     helper_found_fini(&f);

@@ -125,8 +125,7 @@ static void put_back(struct job *j)
     if (j->z->store->unchanged(j->z, j->zone, &now, &e) != 0 ||
         j->z->store->stage(j->z, j->zone, &j->file.copy, j->file.copy.text,
                            j->file.copy.len, &j->tmp, &e) != 0 ||
-        j->z->store->commit(j->z, j->zone, &j->file.copy, &j->tmp, &st, &e) !=
-            0) {
+        j->z->store->commit(j->z, j->zone, &now, &j->tmp, &st, &e) != 0) {
         (void)err_set(&j->err, ERR_UNKNOWN,
                       "%s; the old file could not be put back: %s", why.msg,
                       e.msg);
@@ -226,20 +225,17 @@ static void on_reload(void *arg, const struct proc_result *r)
 
 static void commit(struct job *j)
 {
-    /* A person's edit since our reading must not be lost. */
-    if (j->z->store->unchanged(j->z, j->zone, &j->file.copy, &j->err) != 0) {
-        j->z->store->unstage(j->z, j->zone, &j->tmp);
-        if (j->again) {
-            give_up(j, CHANGE_FAILED);
-            return;
-        }
+    int r = j->z->store->commit(j->z, j->zone, &j->file.copy, &j->tmp,
+                                &j->written, &j->err);
+
+    /* What somebody else has put there since our reading must not be lost. */
+    if (r != 0 && j->err.code == ERR_CONFLICT && !j->again) {
         j->again = true;
         j->err = (struct err){.code = ERR_NONE};
         load(j);
         return;
     }
-    if (j->z->store->commit(j->z, j->zone, &j->file.copy, &j->tmp, &j->written,
-                            &j->err) != 0) {
+    if (r != 0) {
         give_up(j, CHANGE_FAILED);
         return;
     }

@@ -140,9 +140,9 @@ static const struct needs *needs_of(const struct head *h)
     case HELPER_JOURNAL:
     case HELPER_STAGE:
     case HELPER_UNSTAGE:
-    case HELPER_COMMIT:
         return &option;
     case HELPER_UNCHANGED:
+    case HELPER_COMMIT:
         return &unchanged;
     case HELPER_DROP:
         return &drop;

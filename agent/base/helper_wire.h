@@ -30,7 +30,7 @@ enum helper_op {
                           it; answer: that file's path */
     HELPER_UNSTAGE,
     HELPER_UNCHANGED, /* is it still `identity`? */
-    HELPER_COMMIT,    /* answer: identity */
+    HELPER_COMMIT,    /* over `identity`; answer: identity */
     /* runs */
     HELPER_RUN, /* command `kind`; answer: struct helper_result */
     HELPER_DROP /* of the command `id`; no answer */

@@ -227,7 +227,7 @@ static int on_zone(struct helper_room *r, struct reading *g,
     case HELPER_UNCHANGED:
         return zonefile_desk_unchanged(d, q->what, &q->identity, e);
     case HELPER_COMMIT:
-        return zonefile_desk_commit(d, q->what, &a->identity, e);
+        return zonefile_desk_commit(d, q->what, &q->identity, &a->identity, e);
     default:
         return err_set(e, ERR_INPUT, "no such request: %d", (int)q->op);
     }

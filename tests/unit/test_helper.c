@@ -20,6 +20,7 @@
 #include "agent/base/mem.h"
 #include "agent/engine/helper_main.h"
 #include "providers/provider.h"
+#include "providers/zonefile_desk.h"
 #include "tests/unit/helper_room_help.h"
 
 /* The helper, asked by somebody it must not trust: over its sockets, in its
@@ -143,6 +144,29 @@ static void test_options(void **state)
 
 #define NEW ZONE "new IN A 192.0.2.77\n"
 
+static void said_of(struct said s, enum err_code code)
+{
+    assert_int_equal(s.a.err.code, code);
+    said_fini(&s);
+}
+
+/* Asks for what is staged in place of the file that stands at dir/name. */
+static struct said commit_over(struct room *r, const char *dir,
+                               const char *name)
+{
+    struct helper_request q = {.op = HELPER_COMMIT,
+                               .generation = r->generation};
+    char *path = mem_printf("%s/%s", dir, name);
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    free(path);
+    q.identity = zonefile_desk_identity(&st);
+    assert_int_equal(helper_request_names(&q, "files", "example.org.", NULL),
+                     0);
+    return ask_request(r, &q, NULL, 0);
+}
+
 static void test_writes_a_zone(void **state)
 {
     struct room *r = *state;
@@ -155,11 +179,28 @@ static void test_writes_a_zone(void **state)
     assert_file(r, base(s.text), NEW);
     said_fini(&s);
     assert_file(r, "example.org.zone", ZONE);
-    s = ask(r, HELPER_COMMIT, "files", "example.org.");
+    s = commit_over(r, r->dir, "example.org.zone");
     assert_int_equal(s.a.err.code, ERR_NONE);
     assert_file(r, "example.org.zone", NEW);
     said_fini(&s);
     assert_refused(r, HELPER_COMMIT, "files", "example.org."); /* again */
+    (void)close(fd);
+}
+
+/* Another file than the one that was read stands there. */
+static void test_no_commit_over_a_change(void **state)
+{
+    struct room *r = *state;
+    struct said s;
+    int fd = memory(NEW, true);
+
+    assert_alive(r);
+    said_of(ask_fd(r, HELPER_STAGE, "files", "example.org.", fd), ERR_NONE);
+    s = commit_over(r, r->dir, "more"); /* is not it */
+    assert_int_equal(s.a.err.code, ERR_CONFLICT);
+    said_fini(&s);
+    assert_file(r, "example.org.zone", ZONE);
+    assert_refused(r, HELPER_COMMIT, "files", "example.org."); /* it is gone */
     (void)close(fd);
 }
 
@@ -509,6 +550,7 @@ int main(void)
         TEST(test_a_configuration_that_is_broken),
         TEST(test_options),
         TEST(test_writes_a_zone),
+        TEST(test_no_commit_over_a_change),
         TEST(test_texts_it_does_not_write),
         TEST(test_a_file_that_changed),
         TEST(test_staged_files_go_with_it),

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/file.h>
 
 #include <cmocka.h>
 
@@ -356,6 +357,26 @@ static void a_concurrent_edit_is_kept(void **state)
     room_free(r);
 }
 
+/* Another agent is between its look at the file and its new one. */
+static void who_replaces_it_excludes_others(void **state)
+{
+    struct room *r = open_room(TEXT, "true", COPY);
+    char *path = room_path(r, "db.example.test");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    expect_refusal(r, ERR_CONFLICT, "somebody else replaces it");
+    assert_file(r, TEXT);
+    assert_int_equal(room_leftovers(r), 0);
+    (void)close(fd);
+    assert_true(
+        room_one(r, CHANGE_WITHDRAW, "www.example.test.", "192.0.2.10"));
+    free(path);
+    room_free(r);
+}
+
 static void bad_files_are_named(void **state)
 {
     struct room *r = open_room(NULL, NULL, COPY);
@@ -511,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_served_newer_serial_is_refused),
         cmocka_unit_test(a_journal_is_refused),
         cmocka_unit_test(a_concurrent_edit_is_kept),
+        cmocka_unit_test(who_replaces_it_excludes_others),
         cmocka_unit_test(bad_files_are_named),
         cmocka_unit_test(lists),
         cmocka_unit_test(close_waits),

@@ -1,6 +1,10 @@
 """A master file, edited in place, that BIND serves."""
 
+import contextlib
 import re
+import socketserver
+import sys
+import threading
 
 import dns.query
 import dns.zone
@@ -9,9 +13,12 @@ import net
 import servers
 
 from . import dnsdata
-from .backend import Backend
+from .backend import Backend, Meeting
 
 MARK = ";dnsfailover"
+# Waits until the other side closes.
+ASK = ("import socket, sys; s = socket.socket(socket.AF_UNIX); "
+       "s.connect(sys.argv[1]); s.recv(1)")
 NO_LOGIN = "a file asks for no credentials"
 NO_ANSWER = "a file is written by the agent itself: no answer can be lost"
 NO_LIMIT = "a file has no calls to be counted"
@@ -88,8 +95,7 @@ class ZoneFile(Backend):
     def options(self):
         return {
             "file": self._file.parent / "{zone}.zone",
-            "check": f"{servers.find('named-checkzone')} -q {{zone}} {{file}}"
-                     if not self._no else "/bin/false",
+            "check": self._check,
             "reload": f"/bin/sh {self._reload}",
             "serial-timeout": "0",
         }
@@ -97,15 +103,41 @@ class ZoneFile(Backend):
     def writes(self):
         return len(self._log.read_text().splitlines())
 
+    @contextlib.contextmanager
+    def writers_meet(self):
+        """By the check, which comes between reading and writing."""
+        meeting = Meeting()
+        path = self.dir / "meet"
+
+        class Check(socketserver.ThreadingMixIn,
+                    socketserver.UnixStreamServer):
+            daemon_threads = True
+
+        class Asked(socketserver.BaseRequestHandler):
+            def handle(self):
+                meeting.come()
+
+        with Check(str(path), Asked) as server:
+            thread = threading.Thread(target=server.serve_forever,
+                                      args=(0.02,))
+            thread.start()
+            self._check = f"{sys.executable} -c '{ASK}' {path}"
+            yield meeting
+            self.heal()
+            server.shutdown()
+            thread.join()
+        path.unlink()
+
     def heal(self):
-        self._no = False
+        self._check = (f"{servers.find('named-checkzone')} -q {{zone}} "
+                       "{file}")
         self._reload.write_text(
             f"echo reload >> {self._log}\n"
             f"exec {self._ns.reload_command.replace('{zone}', self.zone)} "
             ">/dev/null\n")
 
     def fault_refused(self):
-        self._no = True
+        self._check = "/bin/false"
 
     def fault_broken(self):
         self._reload.write_text("exit 1\n")
