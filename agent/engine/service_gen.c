@@ -275,8 +275,8 @@ static void take_list(struct service_gen *gen, int64_t now_ms)
         if (trusted && strcmp(gen->cfg->zones[i].name, "*") == 0)
             service_problem_over(svc, "", gen->cfg->zones[i].provider->name);
     if (!gen->listed)
-        sd_notify_send(svc->sd, "READY=1\nSTATUS=%zu zones",
-                       gen->lister.nzones);
+        sd_notify_send(svc->sd, "READY=1\nSTATUS=%zu %s", gen->lister.nzones,
+                       gen->lister.nzones == 1 ? "zone" : "zones");
     gen->listed = true;
     gen->list_at_ms = !has_star(gen) ? SERVICE_NEVER
                       : trusted      ? now_ms + LIST_EVERY_MS
