@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/ispconfig.h"
+#include "providers/markup.h"
 
 /* What the faults mean for the caller. */
 enum fault_flags {
@@ -104,7 +105,7 @@ static void read_foreign(const struct http_response *h, const char *method,
 {
     char text[160];
 
-    (void)soap_strip(h->body, text, sizeof text);
+    (void)markup_strip(h->body, text, sizeof text);
     if (h->status >= 300 && h->status < 400)
         (void)err_set(&r->err, ERR_INPUT,
                       "%s: HTTP %ld to \"%.200s\": redirects are not followed "

@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/markup.h"
 #include "providers/rest.h"
-#include "providers/soap.h"
 
 /* ---- what an error body says --------------------------------------------- */
 
@@ -78,7 +78,7 @@ void rest_answer_text(const cJSON *root, const char *body, char *out,
     gather(root, 0, &b);
     if (root != NULL && b.len == 0 && cJSON_IsObject(root))
         gather_fields(root, 0, &b);
-    (void)soap_strip(b.len > 0 ? buf_get(&b) : body, out, size);
+    (void)markup_strip(b.len > 0 ? buf_get(&b) : body, out, size);
     buf_fini(&b);
 }
 

@@ -3,56 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/markup.h"
 #include "providers/xml.h"
 
 #define XSI "http://www.w3.org/2001/XMLSchema-instance"
 
 /* ---- fault texts --------------------------------------------------------- */
-
-/* The tag that starts at s: its length; 0 when "<" is just a character. */
-static size_t tag_length(const char *s)
-{
-    size_t n = strcspn(s, ">");
-    char c = s[1];
-
-    if (s[n] != '>' || n > 200)
-        return 0;
-    if (c != '/' && c != '!' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z'))
-        return 0;
-    return n + 1;
-}
-
-const char *soap_strip(const char *text, char *out, size_t size)
-{
-    static const char more[] = "…";
-    size_t n = 0;
-    bool blank = false;
-
-    while (*text != '\0') {
-        size_t tag = *text == '<' ? tag_length(text) : 0;
-
-        if (tag > 0 || (unsigned char)*text <= 0x20 || *text == 0x7f) {
-            blank = n > 0;
-            text += tag > 0 ? tag : 1;
-            continue;
-        }
-        if (n + 2 + sizeof more > size) {
-            /* Not in the middle of a UTF-8 character. */
-            while (n > 0 && ((unsigned char)*text & 0xc0) == 0x80) {
-                text--;
-                n--;
-            }
-            memcpy(out + n, more, sizeof more);
-            return out;
-        }
-        if (blank)
-            out[n++] = ' ';
-        blank = false;
-        out[n++] = *text++;
-    }
-    out[n] = '\0';
-    return out;
-}
 
 static void read_fault(const xmlNode *fault, struct arena *a,
                        struct soap_answer *out)
@@ -65,10 +21,10 @@ static void read_fault(const xmlNode *fault, struct arena *a,
     if (text == NULL)
         text = xml_child(xml_child(fault, "Reason"), "Text");
     out->is_fault = true;
-    (void)soap_strip(code != NULL ? xml_text(code, a) : "", out->code,
-                     sizeof out->code);
-    (void)soap_strip(text != NULL ? xml_text(text, a) : "", out->text,
-                     sizeof out->text);
+    (void)markup_strip(code != NULL ? xml_text(code, a) : "", out->code,
+                       sizeof out->code);
+    (void)markup_strip(text != NULL ? xml_text(text, a) : "", out->text,
+                       sizeof out->text);
 }
 
 /* ---- values -------------------------------------------------------------- */

@@ -83,8 +83,4 @@ const struct soap_value *soap_get(const struct soap_value *v, const char *key);
 /* The text of that member; NULL when missing, nil, a map or a list. */
 const char *soap_get_text(const struct soap_value *v, const char *key);
 
-/* Makes one line of a server's text: tags out, blanks for control
- * characters, cut with "…". Returns out. */
-const char *soap_strip(const char *text, char *out, size_t size);
-
 #endif
