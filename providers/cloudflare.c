@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* Cloudflare, API v4. source: developers.cloudflare.com/api (zones, DNS
  * records for a zone, rate limits) */

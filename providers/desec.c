@@ -1,4 +1,4 @@
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* deSEC. Sets are written whole, all of a change in one PATCH, which is done as
  * a whole or not at all. Its limits are tight: TTLs from the domain's own

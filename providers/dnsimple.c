@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* DNSimple, API v2. source: developer.dnsimple.com/v2 (identity, accounts,
  * zones, zone records, zone records batch) */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/base/log.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* PowerDNS Authoritative Server, HTTP API. A set is written as a whole, all
  * sets of a change in one PATCH; a value is switched off by `disabled`. Before

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* Technitium DNS Server, HTTP API. Requests are forms, a record is named by
  * its data, and every answer has status 200: its member "status" decides. An

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #define ZONE "example.org."
 

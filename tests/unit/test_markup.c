@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "providers/markup.h"
+#include "providers/shared/markup.h"
 
 static void test_strip(void **state)
 {

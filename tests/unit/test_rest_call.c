@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 #include "tests/unit/http_server.h"
 
 #define DEADLINE_MS 10000

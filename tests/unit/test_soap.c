@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "providers/soap.h"
+#include "providers/ispconfig/soap.h"
 #include "tests/unit/soap_captures.h"
 
 #define MAX ((size_t)16 * 1024 * 1024)
