@@ -1,8 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
 #include "providers/hook/hook.h"
-#include "providers/rest/rest.h"
+#include "providers/rest/rest_json.h"
 
 /* Answers. Members that are not known are passed over; those that are must be
  * right. */

@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_zone.h"
+#include "providers/shared/endpoint.h"
+
 /* ---- open ---------------------------------------------------------------- */
 
 /* The base URL with the API's root, whether the option has it or not. */

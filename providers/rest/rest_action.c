@@ -1,8 +1,15 @@
+#include "providers/rest/rest_action.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_answer.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_path.h"
 
 /* Some writes are only begun by their answer: it names an action, which is
  * asked for again until it has ended. */

@@ -1,7 +1,12 @@
+#include "providers/rest/rest_answer.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/base/buf.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
 #include "providers/shared/markup.h"
 
 /* ---- what an error body says --------------------------------------------- */

@@ -2,7 +2,15 @@
 #include <string.h>
 
 #include "agent/base/log.h"
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_read.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_settle.h"
+#include "providers/rest/rest_write.h"
+#include "providers/rest/rest_zone.h"
 
 /* A change set, in these steps: the zone, the records of the names, the plan,
  * the writes. Where an answer was not plainly "done" the records are read once

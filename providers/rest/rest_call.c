@@ -1,9 +1,16 @@
+#include "providers/rest/rest_call.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/http.h"
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_answer.h"
+#include "providers/rest/rest_json.h"
+#include "providers/shared/endpoint.h"
 
 /* Calls of an instance wait in one queue; two at a time are sent. Everything
  * that says "not now" is one pause of the instance: a short one is waited for,

@@ -3,7 +3,16 @@
 #include <time.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/http.h"
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_read.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_zone.h"
+#include "providers/shared/findings.h"
 
 /* What doctor asks: are the credentials taken, is the clock right, how many
  * requests are left; can a zone be read, and what does it say of itself.

@@ -1,7 +1,17 @@
+#include "providers/rest/rest_form.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/base/buf.h"
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_text.h"
+#include "providers/rest/rest_zone.h"
 
 const struct rest_form_type *rest_form_type(const struct rest_form *form,
                                             enum rr_type t)

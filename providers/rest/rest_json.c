@@ -1,8 +1,8 @@
+#include "providers/rest/rest_json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "providers/rest/rest.h"
 
 #define MAX_DEPTH 32
 #define MAX_VALUES 2000000

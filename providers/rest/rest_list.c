@@ -1,7 +1,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_page.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_read.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_zone.h"
 
 /* The three lists. Each lives in one struct listing, from the start of the
  * operation to the caller's callback. */

@@ -1,8 +1,15 @@
+#include "providers/rest/rest_page.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/http.h"
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/shared/endpoint.h"
 
 #define MAX_PAGES 1000
 

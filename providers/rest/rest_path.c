@@ -1,8 +1,15 @@
+#include "providers/rest/rest_path.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/buf.h"
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_text.h"
+#include "providers/rest/rest_zone.h"
 
 void rest_path_encode(struct buf *b, const char *text)
 {

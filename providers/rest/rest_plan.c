@@ -1,8 +1,13 @@
+#include "providers/rest/rest_plan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_record.h"
 
 struct planning {
     const struct rest_style *style;

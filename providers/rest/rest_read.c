@@ -1,7 +1,15 @@
+#include "providers/rest/rest_read.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_page.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_zone.h"
 
 /* Few names are asked for one by one, many by the whole zone; specs by the
  * provider's search. A search that found nothing at all is not believed before

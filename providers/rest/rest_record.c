@@ -1,7 +1,15 @@
+#include "providers/rest/rest_record.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/buf.h"
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_form.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_text.h"
 
 #define SPEC_LABEL "_failover."
 #define MAX_TTL INT64_C(2147483647)

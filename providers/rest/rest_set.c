@@ -1,6 +1,14 @@
+#include "providers/rest/rest_set.h"
+
 #include <string.h>
 
+#include "agent/base/buf.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_text.h"
+#include "providers/rest/rest_zone.h"
 
 /* ---- what is due --------------------------------------------------------- */
 

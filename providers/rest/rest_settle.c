@@ -1,6 +1,10 @@
+#include "providers/rest/rest_settle.h"
+
 #include <stdlib.h>
 
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_zone.h"
 
 /* What follows the writes of an operation: the provider's own matter. */
 struct settling {

@@ -2,7 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_read.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_settle.h"
+#include "providers/rest/rest_write.h"
+#include "providers/rest/rest_zone.h"
 
 /* A spec's TXT record, in these steps: the zone, the TXT records of the name,
  * the write, and a look at what is stored: an answer says little of that. */

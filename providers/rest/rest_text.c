@@ -1,7 +1,11 @@
+#include "providers/rest/rest_text.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/base/buf.h"
 #include "agent/base/charstr.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
 
 /* ---- names --------------------------------------------------------------- */

@@ -1,7 +1,18 @@
+#include "providers/rest/rest_write.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_action.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_form.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_set.h"
+#include "providers/rest/rest_zone.h"
 
 #define ALL_PARTS (REST_PART_NAME | REST_PART_TTL | REST_PART_VALUES)
 

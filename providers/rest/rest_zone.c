@@ -1,8 +1,17 @@
+#include "providers/rest/rest_zone.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/mem.h"
+#include "agent/base/name.h"
 #include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_page.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_read.h"
 
 /* One who waits for a zone: first for the account, then for the zone's id. */
 struct rest_getting {
