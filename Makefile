@@ -41,7 +41,7 @@ ALL_CFLAGS = -std=c11 $(OPT) $(WARN) $(HARD) $(WERROR) $(CFLAGS)
 LIBS     = $(PKG_LIBS) -lm -lpthread
 
 FOLDERS := agent/base agent/probes agent/engine agent/report agent/cli \
-           resolver providers specs
+           resolver providers providers/* specs
 SRC     := $(sort $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c)))
 MAIN    := agent/cli/main.c
 OBJ     := $(SRC:%.c=$(OUT)/obj/%.o)
@@ -64,7 +64,7 @@ soname = $(shell objdump -p "$$($(CC) -print-file-name=$(1).so)" 2>/dev/null | \
     awk '$$1 == "SONAME" { print $$2 }')
 $(OUT)/obj/agent/base/curl_lib.o: CPPFLAGS += \
     $(patsubst %,-DCURL_SONAME='"%"',$(call soname,libcurl))
-$(OUT)/obj/providers/xml.o: CPPFLAGS += \
+$(OUT)/obj/providers/shared/xml.o: CPPFLAGS += \
     $(patsubst %,-DXML_SONAME='"%"',$(call soname,libxml2))
 
 $(OUT)/obj/%.o: %.c
