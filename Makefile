@@ -116,6 +116,10 @@ soak:
 	@SOAK_BIN='$(BUILD)/asan/dnsfailover' SOAK_S='$(SOAK_S)' \
 	    PYTHON='$(PYTHON)' sh tests/soak/run.sh
 
+# As root: the units under a real systemd. See tests/systemd/README.md.
+systemd: $(OUT)/dnsfailover
+	@sh tests/systemd/run.sh
+
 # The corpora grow in $(OUT)/corpus; what is worth keeping goes by hand to
 # tests/fuzz/corpus, where it is an ordinary test.
 FUZZ_S  ?= 300
@@ -251,6 +255,7 @@ help:
 	@echo 'make fuzz        libFuzzer on each target, FUZZ_S=$(FUZZ_S) seconds each'
 	@echo 'make bench       speed; one line for each target'
 	@echo 'make soak        run under ASan in an unquiet world, SOAK_S=$(SOAK_S) seconds'
+	@echo 'make systemd     the units under a real systemd, in namespaces of its own'
 	@echo 'make install     below PREFIX=$(PREFIX) (DESTDIR is honoured); uninstall'
 	@echo 'make clean       remove $(BUILD)'
 	@echo
@@ -263,6 +268,6 @@ clean:
 -include $(wildcard $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d $(OUT)/unit/*.d \
                     $(OUT)/fuzz/*.d $(OUT)/tools/*.d)
 
-.PHONY: all test-programs test asan demo bench soak fuzz lint $(LINTS:%=lint-%) \
-        generate analyze install uninstall help clean
+.PHONY: all test-programs test asan demo bench soak systemd fuzz lint \
+        $(LINTS:%=lint-%) generate analyze install uninstall help clean
 .SECONDARY:
