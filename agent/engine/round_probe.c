@@ -130,7 +130,7 @@ void round_probe(struct round *r)
     char note[PROBE_NOTE_SIZE], text[200];
     bool blind = is_blind(r, note);
 
-    check_run_hooks(&env);
+    r->hooks = check_hooks_new(&env);
     r->run = check_run_new(&env, r->checks);
     trust_given(r);
     check_run_go(r->run, round_share(r, 75), on_progress, r);

@@ -195,6 +195,11 @@ BAD = {
 }
 
 
+def known(lines):
+    """Without what a look between an edit and the server's reload says."""
+    return [x for x in lines if "nothing is published there yet" not in x]
+
+
 def test_specs_beyond_the_limits(small):
     """Each is told once, the others work on; `once` says the same."""
     w, one = small
@@ -206,22 +211,17 @@ def test_specs_beyond_the_limits(small):
         w.edit(lambda t: t + "".join(
             spec_lines(owner, text) + "\n" for owner, (text, _)
             in BAD.items()))
-        def told():
-            # A look between the edit and the server's reload says so.
-            return [x for x in s.err
-                    if "nothing is published there yet" not in x]
-
-        s.until("all told", lambda: len(told()) >= len(BAD))
+        s.until("all told", lambda: len(known(s.err)) >= len(BAD))
         s.until("a while", over(0.5))
-        assert len(told()) == len(BAD), s.err
+        assert len(known(s.err)) == len(BAD), s.err
         for owner, (_, why) in BAD.items():
-            line, = [x for x in told() if f"_failover.{owner}.{ZONE}" in x]
+            line, = [x for x in known(s.err) if f"_failover.{owner}.{ZONE}" in x]
             assert why in line
-        assert s.out == []
+        assert known(s.out) == []
         one.close()
         s.wait("becomes unavailable")
         assert s.stop() == 0
-        said = sorted(told())
+        said = sorted(known(s.err))
     w.state.unlink()
     got = w.once()
     assert got.returncode == 1
