@@ -3,6 +3,7 @@ them is refused, told, and never "down"."""
 
 import collections
 import json
+import socket
 import time
 
 import pytest
@@ -128,6 +129,31 @@ def test_redirect_to_where_it_may_not_as_a_service(redirects):
         assert s.out == []
         assert s.stop() == 0
     assert reached() == 0
+
+
+def test_an_end_while_a_redirects_host_is_looked_up(build):
+    """The look-up is let go; the target is not called down for it."""
+    def answer(c, _):
+        read_request(c)
+        c.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://far.example.net/"
+                  b"\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent, \
+            Server(answer, addr="127.0.1.1") as web:
+        silent.bind(("127.0.0.1", 0))
+        silent.settimeout(20)
+        w = build(records=records("www", "127.0.1.1"), specs={
+            "@": WIDE, "www": spec(
+                ("127.0.1.1", {"type": "http", "port": web.port,
+                               "followRedirects": 1}),
+                defaults={**FAST, "timeout": "8s"})})
+        w.configure(allow=OPEN)
+        resolve_at(w, "127.0.0.1:%d" % silent.getsockname()[1])
+        with Service(w) as s:
+            while b"\x03far\x07example\x03net" not in silent.recv(4096):
+                pass  # the zone's servers are known by the agent's file
+            assert s.stop() == 0
+            assert (s.out, s.err) == ([], [])
 
 
 # -- names -----
