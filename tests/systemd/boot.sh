@@ -23,5 +23,7 @@ mount -t tmpfs tmpfs dev/shm
 ip link set lo up
 pivot_root . mnt
 umount -l /mnt
+# systemd leaves that to who starts it in a container; credentials want it.
+mount --make-rshared /
 exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     /lib/systemd/systemd --system --log-target=console --unit=basic.target

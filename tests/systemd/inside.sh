@@ -31,7 +31,7 @@ within() {
 
 main_pid() { systemctl show -p MainPID --value "$unit"; }
 helper_pid() { pgrep -P "$(main_pid)"; }
-shown() { dig +short @127.0.0.1 "$1.example.org" A | sort | tr '\n' ' '; }
+shown() { dig +short @127.0.0.1 "$1" A | sort | tr '\n' ' '; }
 shows() { [ "$(shown "$1")" = "$2" ]; }
 is_active() { systemctl is-active -q "$unit"; }
 is_other() { [ "$(main_pid)" != "$1" ] && [ "$(main_pid)" != 0 ] && is_active; }
@@ -47,10 +47,10 @@ restarted_after() { # KILLED-PID OTHER-PID: both are gone, new ones are there
 }
 
 systemctl start named
-for n in 1 2 3; do
+for n in 1 2 3 4; do
     systemctl start "web@127.0.$n.1" "web@127.0.$n.2"
 done
-within shows n1 '127.0.1.1 127.0.1.2 ' || exit 1
+within shows n1.example.org '127.0.1.1 127.0.1.2 ' || exit 1
 
 ok verify systemd-analyze verify "$unit" dnsfailover.service dnsfailover.timer
 ok start systemctl start "$unit"
@@ -67,9 +67,9 @@ ok state-owner owner_is 'dnsfailover 700'
 ok status dnsfailover status
 
 systemctl stop web@127.0.1.1
-ok dead within shows n1 '127.0.1.2 '
+ok dead within shows n1.example.org '127.0.1.2 '
 systemctl start web@127.0.1.1
-ok back within shows n1 '127.0.1.1 127.0.1.2 '
+ok back within shows n1.example.org '127.0.1.1 127.0.1.2 '
 
 ok reload systemctl reload "$unit"
 ok reload-again systemctl reload "$unit"
@@ -79,9 +79,9 @@ touch "$state/freeze"
 ok freeze within told 'frozen by the file'
 systemctl stop web@127.0.2.1
 ok freeze-seen within told '(127.0.2.1) becomes unavailable'
-ok freeze-held shows n2 '127.0.2.1 127.0.2.2 '
+ok freeze-held shows n2.example.org '127.0.2.1 127.0.2.2 '
 rm "$state/freeze"
-ok freeze-over within shows n2 '127.0.2.2 '
+ok freeze-over within shows n2.example.org '127.0.2.2 '
 
 helper=$(helper_pid)
 kill -KILL "$main"
@@ -93,7 +93,7 @@ main=$(main_pid)
 kill -STOP "$main"
 ok watchdog restarted_after "$main" "$main"
 systemctl stop web@127.0.3.2
-ok after-all-that within shows n3 '127.0.3.1 '
+ok after-all-that within shows n3.example.org '127.0.3.1 '
 
 ok stop systemctl stop "$unit"
 ok stop-result [ "$(systemctl show -p Result --value "$unit")" = success ]
@@ -104,6 +104,20 @@ ok once systemctl start dnsfailover.service
 ok timer systemctl start dnsfailover.timer
 ok timer-next sh -c 'systemctl list-timers | grep -q dnsfailover'
 systemctl stop dnsfailover.timer
+
+here=/root/dnsfailover-systemd
+cp $here/dnsfailover.conf /etc/dnsfailover.conf
+rm /etc/systemd/system/$unit.d/zones.conf
+cp $here/user.conf /etc/systemd/system/$unit.d/
+systemctl daemon-reload
+ok user-start systemctl start "$unit"
+ok user-main user_is "$(main_pid)" dnsfailover
+ok user-helper user_is "$(helper_pid)" dnsfailover
+ok user-state-owner owner_is 'dnsfailover 700'
+systemctl stop web@127.0.4.1
+ok user-dead within shows n4.example.net '127.0.4.2 '
+ok user-reload systemctl reload "$unit"
+ok user-stop systemctl stop "$unit"
 [ $bad -eq 0 ] || journalctl -u "$unit" -u dnsfailover.service --no-pager | tail -40
 echo "systemd: $good ok, $bad failed"
 [ $bad -eq 0 ]
