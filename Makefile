@@ -41,7 +41,7 @@ ALL_CFLAGS = -std=c11 $(OPT) $(WARN) $(HARD) $(WERROR) $(CFLAGS)
 LIBS     = $(PKG_LIBS) -lm -lpthread
 
 FOLDERS := agent/base agent/probes agent/engine agent/report agent/cli \
-           resolver providers specs
+           resolver providers providers/* specs
 SRC     := $(sort $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c)))
 MAIN    := agent/cli/main.c
 OBJ     := $(SRC:%.c=$(OUT)/obj/%.o)
@@ -64,7 +64,7 @@ soname = $(shell objdump -p "$$($(CC) -print-file-name=$(1).so)" 2>/dev/null | \
     awk '$$1 == "SONAME" { print $$2 }')
 $(OUT)/obj/agent/base/curl_lib.o: CPPFLAGS += \
     $(patsubst %,-DCURL_SONAME='"%"',$(call soname,libcurl))
-$(OUT)/obj/providers/xml.o: CPPFLAGS += \
+$(OUT)/obj/providers/shared/xml.o: CPPFLAGS += \
     $(patsubst %,-DXML_SONAME='"%"',$(call soname,libxml2))
 
 $(OUT)/obj/%.o: %.c
@@ -115,6 +115,10 @@ soak:
 	@$(MAKE) --no-print-directory -s MODE=asan
 	@SOAK_BIN='$(BUILD)/asan/dnsfailover' SOAK_S='$(SOAK_S)' \
 	    PYTHON='$(PYTHON)' sh tests/soak/run.sh
+
+# As root: the units under a real systemd. See tests/systemd/README.md.
+systemd: $(OUT)/dnsfailover
+	@sh tests/systemd/run.sh
 
 # The corpora grow in $(OUT)/corpus; what is worth keeping goes by hand to
 # tests/fuzz/corpus, where it is an ordinary test.
@@ -251,6 +255,7 @@ help:
 	@echo 'make fuzz        libFuzzer on each target, FUZZ_S=$(FUZZ_S) seconds each'
 	@echo 'make bench       speed; one line for each target'
 	@echo 'make soak        run under ASan in an unquiet world, SOAK_S=$(SOAK_S) seconds'
+	@echo 'make systemd     the units under a real systemd, in namespaces of its own'
 	@echo 'make install     below PREFIX=$(PREFIX) (DESTDIR is honoured); uninstall'
 	@echo 'make clean       remove $(BUILD)'
 	@echo
@@ -263,6 +268,6 @@ clean:
 -include $(wildcard $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d $(OUT)/unit/*.d \
                     $(OUT)/fuzz/*.d $(OUT)/tools/*.d)
 
-.PHONY: all test-programs test asan demo bench soak fuzz lint $(LINTS:%=lint-%) \
-        generate analyze install uninstall help clean
+.PHONY: all test-programs test asan demo bench soak systemd fuzz lint \
+        $(LINTS:%=lint-%) generate analyze install uninstall help clean
 .SECONDARY:

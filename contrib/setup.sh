@@ -21,7 +21,7 @@ tests='libcmocka-dev python3 python3-pytest python3-pytest-xdist
     php-cli php-soap php-sqlite3 openssl mandoc clang-format iproute2 nftables
     nginx-light haproxy gdnsd fping curl dovecot-imapd dovecot-pop3d
     slapd vsftpd python3-aiosmtpd python3-grpcio nghttp2-server lexicon
-    python3-yaml'
+    publicsuffix python3-yaml'
 demo='nsd bind9-dnsutils python3'
 # What starts by itself after the next boot: package, its unit, its script.
 servers='bind9:named nsd:nsd knot:knot pdns-server:pdns nginx-light:nginx

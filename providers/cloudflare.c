@@ -1,6 +1,8 @@
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_answer.h"
+#include "providers/rest/rest_json.h"
 
 /* Cloudflare, API v4. source: developers.cloudflare.com/api (zones, DNS
  * records for a zone, rate limits) */

@@ -1,4 +1,7 @@
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_zone.h"
+#include "providers/shared/findings.h"
 
 /* deSEC. Sets are written whole, all of a change in one PATCH, which is done as
  * a whole or not at all. Its limits are tight: TTLs from the domain's own

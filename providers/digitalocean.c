@@ -1,4 +1,4 @@
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* DigitalOcean, API v2. Records have ids, there are no batches: a new value is
  * added before the old one goes. TXT is bare, in and out.

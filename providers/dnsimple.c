@@ -1,6 +1,9 @@
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_zone.h"
 
 /* DNSimple, API v2. source: developer.dnsimple.com/v2 (identity, accounts,
  * zones, zone records, zone records batch) */

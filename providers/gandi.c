@@ -1,4 +1,4 @@
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* Gandi LiveDNS, v5. A set is written whole, by a path of its own; PUT makes
  * it where it is not there. A PUT without a TTL would give it 10800.

@@ -1,6 +1,7 @@
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_json.h"
 
 /* Hetzner DNS, in the Cloud API. A set is made by one call; its values and its
  * TTL are changed by two. Each starts an action, which takes some seconds. The

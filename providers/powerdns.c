@@ -3,7 +3,15 @@
 #include <string.h>
 
 #include "agent/base/log.h"
-#include "providers/rest.h"
+#include "agent/base/mem.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_read.h"
+#include "providers/rest/rest_settle.h"
+#include "providers/rest/rest_zone.h"
+#include "providers/shared/findings.h"
 
 /* PowerDNS Authoritative Server, HTTP API. A set is written as a whole, all
  * sets of a change in one PATCH; a value is switched off by `disabled`. Before

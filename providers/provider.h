@@ -227,8 +227,8 @@ struct provider_ops {
      * Changes nothing, at the provider and on disk, sessions aside.
      * zone: canonical; NULL: what concerns the account as a whole, asked once
      * before the zones. All that was found comes in one answer, made with
-     * findings.h; n 0: nothing to say. NULL where a type has nothing special:
-     * doctor then sees itself whether it opens, lists and reads. */
+     * shared/findings.h; n 0: nothing to say. NULL where a type has nothing
+     * special: doctor then sees itself whether it opens, lists and reads. */
     void (*check)(struct provider *p, const char *zone, provider_check_cb *cb,
                   void *arg);
     const struct rest_style *rest; /* its row in the shared REST code; NULL: it

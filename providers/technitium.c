@@ -1,7 +1,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_answer.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_zone.h"
+#include "providers/shared/findings.h"
 
 /* Technitium DNS Server, HTTP API. Requests are forms, a record is named by
  * its data, and every answer has status 200: its member "status" decides. An

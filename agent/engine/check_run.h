@@ -31,9 +31,12 @@ struct check_run_env {
     size_t ncommands;
     const struct doer *doer; /* runs them */
 };
-/* Gives the probes what they ask of others: look-ups, limits of redirects.
- * env must outlive them. */
-void check_run_hooks(const struct check_run_env *env);
+/* Gives the probes what they ask of others: look-ups, commands. To be freed
+ * when the probes have others or are freed, and the resolver is freed: the
+ * look-ups that it dropped end then. */
+struct check_hooks *check_hooks_new(const struct check_run_env *env)
+    __attribute__((returns_nonnull));
+void check_hooks_free(struct check_hooks *h); /* NULL is fine */
 
 struct check_run;
 /* Over all checks of c as they are now; c is borrowed. */

@@ -11,9 +11,9 @@
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/probes/probe.h"
-#include "providers/hook_command.h"
+#include "providers/hook/hook_command.h"
 #include "providers/provider.h"
-#include "providers/zonefile_desk.h"
+#include "providers/zonefile/zonefile_desk.h"
 
 /* Zones finish with the reading that they began with; the first one's notify
  * command serves as long as the service. */

@@ -1,5 +1,6 @@
 #include "agent/engine/override.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,11 +122,22 @@ char *override_freeze_file(const char *state_path)
     int dir = slash != NULL ? (int)(slash - state_path) + 1 : 0;
     char *path = mem_printf("%.*sfreeze", dir, state_path);
 
+    char *unseen;
+    int error;
+
     /* A link that points nowhere was made on purpose, too. */
     if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return path;
+    error = errno;
+    if (error == ENOENT || error == ENOTDIR) {
+        free(path);
+        return NULL;
+    }
+    /* Somebody may have made it: his word counts more than one failover. */
+    unseen = mem_printf("%s (if it is there cannot be seen: %s)", path,
+                        strerror(error));
     free(path);
-    return NULL;
+    return unseen;
 }
 
 void override_freeze_world(struct world *w)

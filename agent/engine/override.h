@@ -32,7 +32,8 @@ struct state_override *override_freeze_of(struct state *s, const char *zone,
                                           const char *name, int64_t now_ms);
 
 /* The file `freeze` in the state's directory stops writes as long as it is
- * there. returns its path (heap, caller frees), or NULL: it is not there */
+ * there, or its directory cannot be entered. returns its path, for messages
+ * (then with the reason; heap, caller frees), or NULL: it is not there */
 char *override_freeze_file(const char *state_path);
 /* Freezes every set of w. */
 void override_freeze_world(struct world *w);

@@ -122,6 +122,7 @@ static void dispose(struct round *r)
     round_serials_end(r);
     if (r->probes != NULL)
         probes_free(r->probes);
+    check_hooks_free(r->hooks);
     check_run_free(r->run);
     checks_free(r->checks);
     if (r->http != NULL)

@@ -97,6 +97,7 @@ struct round {
     struct loop *loop;
     struct http *http;
     struct resolver *resolver;
+    struct check_hooks *hooks; /* of the probes */
     struct probes *probes;
     struct state *state;
     struct checks *checks;

@@ -21,6 +21,7 @@ static void gen_free(struct service_gen *gen)
 {
     if (gen->round.resolver != NULL)
         resolver_free(gen->round.resolver);
+    check_hooks_free(gen->round.hooks);
     round_serials_end(&gen->round);
     check_shots_free(gen->shots);
     service_round_fini(&gen->lister);
@@ -59,7 +60,7 @@ struct service_gen *service_gen_new(struct service *svc, struct config *cfg,
     env.commands = gen->round.commands;
     env.ncommands = gen->round.ncommands;
     env.doer = cfg->doer;
-    check_run_hooks(&env);
+    gen->round.hooks = check_hooks_new(&env);
     gen->shots = check_shots_new(&env);
     gen->refs = 1;
     round_open_providers(&gen->round);
@@ -275,8 +276,8 @@ static void take_list(struct service_gen *gen, int64_t now_ms)
         if (trusted && strcmp(gen->cfg->zones[i].name, "*") == 0)
             service_problem_over(svc, "", gen->cfg->zones[i].provider->name);
     if (!gen->listed)
-        sd_notify_send(svc->sd, "READY=1\nSTATUS=%zu zones",
-                       gen->lister.nzones);
+        sd_notify_send(svc->sd, "READY=1\nSTATUS=%zu %s", gen->lister.nzones,
+                       gen->lister.nzones == 1 ? "zone" : "zones");
     gen->listed = true;
     gen->list_at_ms = !has_star(gen) ? SERVICE_NEVER
                       : trusted      ? now_ms + LIST_EVERY_MS

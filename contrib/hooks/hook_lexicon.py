@@ -9,8 +9,9 @@
         publish-time = 1m
     }
 
-lexicon (packages lexicon, python3-lexicon) takes its credentials from the
-environment, as LEXICON_PROVIDER_OPTION, which `environment` passes on.
+lexicon (packages lexicon and publicsuffix; without the latter it asks the
+network for that list at each call) takes its credentials from the environment,
+as LEXICON_PROVIDER_OPTION, which `environment` passes on.
 
 What lexicon's command can not do, this hook can not do either:
 - It makes and deletes single records: a publish comes first, a withdrawal of
@@ -55,6 +56,17 @@ def code_of(text):
     return "retry"
 
 
+def answer_of(action, text):
+    """The JSON of the last line; complaints of a library may stand before."""
+    lines = text.strip().splitlines() or [""]
+    try:
+        return json.loads(lines[-1])
+    except ValueError as e:
+        raise Refused("retry" if action == "list" else "unknown",
+                      f"lexicon {action}: the answer is no JSON: "
+                      f"{lines[-1][:200]}") from e
+
+
 class Lexicon:
     def __init__(self, provider, options):
         self.provider = provider
@@ -73,7 +85,7 @@ class Lexicon:
             raise Refused("unknown" if action != "list" else "retry",
                           f"lexicon {action}: no answer") from e
         if done.returncode == 0:
-            return json.loads(done.stdout)
+            return answer_of(action, done.stdout)
         lines = done.stderr.strip().splitlines() or ["exit status "
                                                      f"{done.returncode}"]
         raise Refused(code_of(lines[-1]), f"lexicon {action}: {lines[-1]}")

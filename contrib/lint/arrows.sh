@@ -14,8 +14,8 @@ list=$(find agent resolver providers specs tests \( -name '*.c' -o \
 }
 # shellcheck disable=SC2086 # the names of the repository hold no blanks
 awk '
-# The table. A folder always reaches itself; a name without a slash at its end
-# is one header.
+# The table. A folder always reaches itself; DIR/ is all below it, DIR/*.h its
+# own headers without those of the folders in it, any other name one header.
 BEGIN {
     base = "agent/base/"
     rooms = base " agent/probes/ specs/ resolver/ providers/"
@@ -23,8 +23,14 @@ BEGIN {
     may["agent/probes/"] = base
     may["specs/"] = base
     may["resolver/"] = base
-    may["providers/"] = base " resolver/message.h resolver/exchange.h" \
+    messages = " resolver/message.h resolver/exchange.h" \
         " resolver/transfer.h resolver/tsig.h"
+    may["providers/"] = base messages " providers/rest/ providers/shared/"
+    # A folder in providers/ without a line of its own.
+    one_provider = base messages " providers/*.h providers/shared/"
+    may["providers/hook/"] = one_provider " providers/rest/rest_json.h"
+    may["providers/rest/"] = base " providers/*.h providers/shared/"
+    may["providers/shared/"] = base " providers/*.h"
     may["agent/engine/"] = rooms
     may["agent/report/"] = rooms " agent/engine/"
     may["agent/cli/"] = rooms " agent/engine/ agent/report/"
@@ -34,11 +40,27 @@ BEGIN {
     for (r in may) is_room[r] = 1
 }
 
-function room_of(path,    parts, n) {
+function room_of(path,    parts, n, room) {
     n = split(path, parts, "/")
     if (n >= 3 && parts[1] == "agent") return "agent/" parts[2] "/"
+    if (n >= 3 && parts[1] == "providers") {
+        room = "providers/" parts[2] "/"
+        if (!(room in is_room)) {
+            is_room[room] = 1
+            may[room] = one_provider
+        }
+        return room
+    }
     if (n >= 2) return parts[1] "/"
     return ""
+}
+
+# Does one entry of the table hold this header?
+function holds(entry, path,    dir) {
+    if (entry ~ /\/$/) return index(path, entry) == 1
+    if (entry !~ /\/\*\.h$/) return path == entry
+    dir = substr(entry, 1, length(entry) - 3)
+    return index(path, dir) == 1 && substr(path, length(dir) + 1) !~ /\//
 }
 
 function complain(what) {
@@ -50,11 +72,10 @@ function reaches(from, path,    list, n, i) {
     n = split(never[from], list, " ")
     for (i = 1; i <= n; i++)
         if (path == list[i]) return 0
-    if (index(path, from) == 1) return 1
+    if (room_of(path) == from) return 1
     n = split(may[from], list, " ")
     for (i = 1; i <= n; i++)
-        if (list[i] ~ /\/$/ ? index(path, list[i]) == 1 : path == list[i])
-            return 1
+        if (holds(list[i], path)) return 1
     return 0
 }
 

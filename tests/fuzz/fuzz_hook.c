@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/hook.h"
+#include "providers/hook/hook.h"
 
 #define ZONE "example.org."
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/masterfile.h"
+#include "providers/zonefile/masterfile.h"
 
 /* Any bytes as a master file; then some value of it out and back. What the
  * editor says about its own work (ERR_BUG) must never come, what it lists must

@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/rest.h"
+#include "agent/base/mem.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_answer.h"
+#include "providers/rest/rest_form.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_write.h"
+#include "providers/rest/rest_zone.h"
 
 #define ZONE "example.org."
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/base/charstr.h"
-#include "providers/route53_answer.h"
+#include "providers/route53/route53_answer.h"
 
 #define MAX ((size_t)16 * 1024 * 1024)
 

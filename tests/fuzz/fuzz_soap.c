@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/soap.h"
+#include "providers/ispconfig/soap.h"
 
 #define MAX ((size_t)16 * 1024 * 1024)
 

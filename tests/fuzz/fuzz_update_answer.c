@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/rfc2136.h"
+#include "providers/rfc2136/rfc2136.h"
 #include "tests/fuzz/fuzz_main.h"
 
 /* An answer to an update, from its bytes: without the key it is never taken

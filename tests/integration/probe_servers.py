@@ -2,6 +2,7 @@
 yields {kind: port}, over TLS with a certificate for HOST."""
 
 import contextlib
+import functools
 import os
 import sys
 
@@ -11,9 +12,33 @@ import net
 from probe_help import listens, program, running
 
 HOST = "mail.example.test"
+TRIES = 3
 
 
-@contextlib.contextmanager
+def on_free_ports(start):
+    """A server of start(authority, folder). Another program may take one of its
+    ports before it does: then it is tried again, in another folder."""
+    begin = contextlib.contextmanager(start)
+
+    @contextlib.contextmanager
+    @functools.wraps(start)
+    def again(authority, folder):
+        with contextlib.ExitStack() as stack:
+            for i in range(TRIES):
+                place = folder / str(i)
+                place.mkdir(mode=0o755)
+                try:
+                    ports = stack.enter_context(begin(authority, place))
+                    break
+                except RuntimeError:  # it ended by itself
+                    if i + 1 == TRIES:
+                        raise
+            yield ports
+
+    return again
+
+
+@on_free_ports
 def dovecot(authority, folder):
     dovecot = program("dovecot")
     if os.geteuid() != 0:
@@ -63,7 +88,7 @@ service pop3-login {{
                "pop3s": ports[3]}
 
 
-@contextlib.contextmanager
+@on_free_ports
 def vsftpd(authority, folder):
     vsftpd = program("vsftpd")
     if os.geteuid() != 0:
@@ -89,7 +114,7 @@ def vsftpd(authority, folder):
         yield {"ftp": plain, "ftps": secure}
 
 
-@contextlib.contextmanager
+@on_free_ports
 def slapd(authority, folder):
     slapd = program("slapd")
     crt, key = authority.cert([HOST])
@@ -120,7 +145,7 @@ time.sleep(600)
 """
 
 
-@contextlib.contextmanager
+@on_free_ports
 def aiosmtpd(authority, folder):
     pytest.importorskip("aiosmtpd")
     crt, key = authority.cert([HOST])
@@ -159,7 +184,7 @@ server.wait_for_termination()
 """
 
 
-@contextlib.contextmanager
+@on_free_ports
 def grpc(authority, folder):
     pytest.importorskip("grpc")
     crt, key = authority.cert([HOST])
@@ -169,7 +194,7 @@ def grpc(authority, folder):
         yield {"grpc": plain, "grpcs": secure}
 
 
-@contextlib.contextmanager
+@on_free_ports
 def nginx(authority, folder):
     path = program("nginx")
     crt, key = authority.cert([HOST])

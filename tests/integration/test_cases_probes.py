@@ -1,6 +1,7 @@
 """Acceptance cases P2, P3, P5, T8, R10, R18 and R22 of public bug reports, on
 the program itself."""
 
+import contextlib
 import json
 import os
 import resource
@@ -187,21 +188,32 @@ def test_p3_something_that_is_not_http(case, shared):
 # -- P5 -----
 
 
+@contextlib.contextmanager
+def lying(how):
+    """Somebody who answers echo requests to 127.128/16, once he is there."""
+    liar = subprocess.Popen([sys.executable, "-c", LIAR, how, "cat"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        liar.stdin.write(b"there?\n")
+        liar.stdin.flush()
+        assert liar.stdout.readline() == b"there?\n"
+        yield
+    finally:
+        liar.stdin.close()
+        assert liar.wait(10) == 0
+        liar.stdout.close()
+
+
 @pytest.mark.parametrize("how", ["other-source", "token", "id", "seq", "late",
                                  "unreachable-other"])
 def test_p5_ping_reply_meant_for_another(own_net, case, how):
     drop_128(own_net)
     dead = "127.128.1.1"
-    liar = subprocess.Popen([sys.executable, "-c", LIAR, how, "cat"],
-                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    try:
+    with lying(how):
         w = case(records("www", "127.0.0.1", dead), {"www": spec(
             ("127.0.0.1", "icmp"), (dead, "icmp"),
             defaults={**TIMES, "timeout": "200ms", "requiredFailure": 3})})
         got = w.once("-v")
-    finally:
-        liar.stdin.close()
-        assert liar.wait(10) == 0
     alive, = checks(got, " 127.0.0.1 ")
     assert alive.endswith(": up"), got.stdout
     line, = checks(got, f" {dead} ")
@@ -212,18 +224,13 @@ def test_p5_ping_reply_meant_for_another(own_net, case, how):
 def test_p5_the_same_reply_twice(own_net, case):
     """Three replies in a row are asked for: as many probes are sent."""
     drop_128(own_net)
-    liar = subprocess.Popen([sys.executable, "-c", LIAR, "good", "cat"],
-                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    try:
+    with lying("good"):
         w = case(records("www", "127.0.0.1", "127.128.1.1"), {"www": spec(
             ("127.0.0.1", "icmp"), ("127.128.1.1", "icmp"),
             defaults={**TIMES, "requiredSuccess": 3})})
         start = time.monotonic()
         got = w.once("-v")
         took = time.monotonic() - start
-    finally:
-        liar.stdin.close()
-        liar.wait(10)
     assert len(checks(got, "icmp ok: up")) == 2, got.stdout
     assert took >= 0.2  # three probes, 100 ms apart
 

@@ -2,6 +2,7 @@
 answers, time limits, what the command gets; and the examples of contrib/hooks.
 """
 
+import importlib
 import json
 import os
 import pathlib
@@ -308,6 +309,22 @@ def test_lexicon_changes_a_real_server(tmp_path, tools):
         t._env["LEXICON_POWERDNS_AUTH_TOKEN"] = "another-key-of-the-tests"
         got = t.run("records", "example.org", "www.example.org")
         assert got.code == 1 and got.err == "auth", got.answers
+
+
+def test_lexicons_answer_is_its_last_line(monkeypatch):
+    """tldextract, which lexicon uses, complains on standard output."""
+    monkeypatch.syspath_prepend(str(HOOKS))
+    lexicon = importlib.import_module("hook_lexicon")
+    noise = 'Exception reading Public Suffix List\n["Traceback"]\n'
+    assert lexicon.answer_of("list", noise + '[{"id": "1"}]\n') == [
+        {"id": "1"}]
+    for action, code in (("list", "retry"), ("create", "unknown")):
+        for text in ("", noise + "Traceback: it broke\n"):
+            with pytest.raises(lexicon.Refused) as refused:
+                lexicon.answer_of(action, text)
+            assert refused.value.code == code
+            assert f"lexicon {action}: the answer is no JSON: " in str(
+                refused.value)
 
 
 @pytest.fixture

@@ -65,6 +65,19 @@ def test_arrows_hold(root):
         ("providers/planted.c", '#include "resolver/resolver.h"'),
         ("providers/planted.c", '#include "specs/spec.h"'),
         ("providers/planted.c", '#include "agent/probes/probe.h"'),
+        ("providers/planted.c", '#include "providers/route53/route53.h"'),
+        # The rooms in it: as it, and none reaches another's.
+        ("providers/rest/planted.c", '#include "resolver/resolver.h"'),
+        ("providers/rest/planted.h", '#include "agent/engine/plan.h"'),
+        ("providers/rest/planted.c", '#include "providers/hook/hook.h"'),
+        ("providers/hook/planted.c", '#include "providers/rest/rest.h"'),
+        ("providers/shared/planted.c", '#include "providers/rest/rest.h"'),
+        ("providers/shared/planted.c", '#include "resolver/message.h"'),
+        ("providers/rfc2136/planted.c",
+         '#include "providers/zonefile/masterfile.h"'),
+        ("providers/new/planted.c", '#include "specs/spec.h"'),
+        ("providers/new/planted.c", '#include "providers/rest/rest.h"'),
+        ("providers/new/deep/planted.c", '#include "../new.h"'),
         ("agent/base/planted.c", '#include "specs/spec.h"'),
         ("agent/base/planted.c", '#include "agent/probes/probe.h"'),
         ("agent/probes/planted.c", '#include "resolver/message.h"'),
@@ -87,7 +100,14 @@ def test_a_planted_include_is_found(copy, file, line):
 
 def test_allowed_includes_pass(copy):
     plant(copy / "providers/planted.c", '#include "resolver/message.h"',
-          '#include "agent/base/err.h"', "#include <curl/curl.h>")
+          '#include "agent/base/err.h"', "#include <curl/curl.h>",
+          '#include "providers/rest/rest.h"')
+    plant(copy / "providers/hook/planted.c",
+          '#include "providers/rest/rest_json.h"')
+    # A new provider's folder needs no line in the table.
+    plant(copy / "providers/new/planted.c", '#include "providers/new/new.h"',
+          '#include "providers/provider.h"', '#include "resolver/tsig.h"',
+          '#include "providers/shared/serial.h"')
     plant(copy / "agent/cli/planted.c", '#include "agent/report/x.h"',
           '#include "specs/spec.h"')
     assert lint(copy, "arrows").returncode == 0

@@ -1,6 +1,7 @@
 """`run`: the service, with real name servers and listeners."""
 
 import contextlib
+import os
 import signal
 import sqlite3
 
@@ -11,7 +12,7 @@ from service import (  # noqa: F401
     FAST, Service, fast, first_look, over, reload_of, short_ttls,
 )
 from world import (  # noqa: F401
-    WWW, build, checked, elapsed, records, spec, target, until, zone_text,
+    USER, WWW, build, checked, elapsed, records, spec, target, until, zone_text,
 )
 
 # -- failing over -----
@@ -351,6 +352,29 @@ def test_the_freeze_file_holds_writes(fast):
         s.until("a while", over(1.5))
         assert sorted(w.values("www")) == [one.addr, two.addr]
         (w.state.parent / "freeze").unlink()
+        s.shows("www", two)
+        s.wait("resolved: frozen")
+        assert s.stop() == 0
+
+
+@pytest.mark.skipif(not USER, reason="needs root")
+def test_a_directory_that_was_taken_away_holds_writes(fast):
+    """Whoever gave the state's directory to somebody else (systemd does, for
+    the unit of the timer) may have made the file that stops writes."""
+    w, one, two = fast()
+    with Service(w) as s:
+        first_look(s)
+        owner = w.state.parent.stat()
+        mode = owner.st_mode & 0o7777
+        os.chown(w.state.parent, 0, 0)
+        w.state.parent.chmod(0o700)
+        s.wait("freeze (if it is there cannot be seen: Permission denied)")
+        one.close()
+        s.wait("becomes unavailable")
+        s.until("a while", over(1.5))
+        assert sorted(w.values("www")) == [one.addr, two.addr]
+        os.chown(w.state.parent, owner.st_uid, owner.st_gid)
+        w.state.parent.chmod(mode)
         s.shows("www", two)
         s.wait("resolved: frozen")
         assert s.stop() == 0

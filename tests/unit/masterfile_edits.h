@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/masterfile.h"
+#include "providers/zonefile/masterfile.h"
 
 #define ZONE "example.test."
 

@@ -1,7 +1,7 @@
 #ifndef TESTS_UNIT_REST_STYLE_H
 #define TESTS_UNIT_REST_STYLE_H
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #define ZONE "example.org."
 #define WWW "www." ZONE

@@ -10,7 +10,7 @@
 #include "agent/base/mdoc.h"
 #include "agent/base/proc.h"
 #include "providers/describe.h"
-#include "providers/findings.h"
+#include "providers/shared/findings.h"
 
 /* What providers say of themselves, and where programs are found. */
 

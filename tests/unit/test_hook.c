@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "providers/hook.h"
+#include "providers/hook/hook.h"
 
 #define ZONE "example.org."
 #define WWW "www.example.org."

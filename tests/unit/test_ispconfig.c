@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "providers/ispconfig.h"
+#include "providers/ispconfig/ispconfig.h"
 #include "tests/unit/soap_captures.h"
 
 static const struct isp_zone zone = {.id = "1",

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "providers/ispconfig.h"
+#include "providers/ispconfig/ispconfig.h"
 #include "tests/unit/http_server.h"
 
 #define DEADLINE_MS 20000

@@ -7,6 +7,12 @@
 
 #include <cmocka.h>
 
+#include "agent/base/buf.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_answer.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_text.h"
 #include "tests/unit/rest_style.h"
 
 /* ---- JSON ---------------------------------------------------------------- */

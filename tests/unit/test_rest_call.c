@@ -8,7 +8,11 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "providers/rest.h"
+#include "agent/base/mem.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_call.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_page.h"
 #include "tests/unit/http_server.h"
 
 #define DEADLINE_MS 10000

@@ -7,6 +7,15 @@
 
 #include <cmocka.h>
 
+#include "agent/base/buf.h"
+#include "agent/base/mem.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_json.h"
+#include "providers/rest/rest_path.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_write.h"
+#include "providers/rest/rest_zone.h"
 #include "tests/unit/rest_style.h"
 
 /* ---- records ------------------------------------------------------------- */

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/rest.h"
+#include "agent/base/buf.h"
+#include "providers/rest/rest.h"
+#include "providers/rest/rest_form.h"
+#include "providers/rest/rest_plan.h"
+#include "providers/rest/rest_record.h"
+#include "providers/rest/rest_set.h"
+#include "providers/rest/rest_text.h"
+#include "providers/rest/rest_zone.h"
 
 #define ZONE "example.org."
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "providers/rfc2136.h"
+#include "providers/rfc2136/rfc2136.h"
 
 #define ZONE "example.org."
 

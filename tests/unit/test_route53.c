@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "providers/route53.h"
+#include "providers/route53/route53.h"
 
 #define XMLNS "xmlns=\"https://route53.amazonaws.com/doc/2013-04-01/\""
 

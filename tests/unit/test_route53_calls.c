@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "providers/route53.h"
+#include "providers/route53/route53.h"
 #include "tests/unit/http_server.h"
 
 #define DEADLINE_MS 20000

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "providers/serial.h"
+#include "providers/shared/serial.h"
 
 #define NOV_30_2026_MS INT64_C(1796040000000) /* 2026-11-30 12:00 UTC */
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/base/mem.h"
-#include "providers/sigv4.h"
+#include "providers/route53/sigv4.h"
 
 #define HEADERS_MAX 16
 #define EMPTY_SHA256                                                           \

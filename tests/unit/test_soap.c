@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "providers/soap.h"
+#include "providers/ispconfig/soap.h"
 #include "tests/unit/soap_captures.h"
 
 #define MAX ((size_t)16 * 1024 * 1024)
@@ -151,24 +151,6 @@ static void test_not_soap(void **state)
     expect_error("<!DOCTYPE a><a/>", "DOCTYPE");
 }
 
-static void test_strip(void **state)
-{
-    char out[32];
-
-    (void)state;
-    assert_string_equal(soap_strip("a<br />\r\n b", out, sizeof out), "a b");
-    assert_string_equal(soap_strip("  <b>x</b>\x01y ", out, sizeof out), "x y");
-    assert_string_equal(soap_strip("1 < 2 and 3 > 2", out, sizeof out),
-                        "1 < 2 and 3 > 2");
-    assert_string_equal(
-        soap_strip("0123456789012345678901234567890123456789", out, sizeof out),
-        "012345678901234567890123456…");
-    /* cut before the character, not in it */
-    assert_string_equal(
-        soap_strip("01234567890123456789012345ü67890", out, sizeof out),
-        "01234567890123456789012345…");
-}
-
 static void test_writing(void **state)
 {
     struct soap_args args;
@@ -260,7 +242,6 @@ int main(void)
         cmocka_unit_test(test_other_shapes),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_not_soap),
-        cmocka_unit_test(test_strip),
         cmocka_unit_test(test_writing),
         cmocka_unit_test(test_what_cannot_be_written),
         cmocka_unit_test(test_captures),

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/base/buf.h"
-#include "providers/xml.h"
+#include "providers/shared/xml.h"
 
 #define MAX ((size_t)1024 * 1024)
 

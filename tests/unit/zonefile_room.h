@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "agent/base/clock.h"
-#include "providers/masterfile.h"
 #include "providers/provider.h"
+#include "providers/zonefile/masterfile.h"
 
 #define DEADLINE_MS 20000
 
