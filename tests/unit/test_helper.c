@@ -20,7 +20,7 @@
 #include "agent/base/mem.h"
 #include "agent/engine/helper_main.h"
 #include "providers/provider.h"
-#include "providers/zonefile_desk.h"
+#include "providers/zonefile/zonefile_desk.h"
 #include "tests/unit/helper_room_help.h"
 
 /* The helper, asked by somebody it must not trust: over its sockets, in its
