@@ -62,6 +62,7 @@ class Listener:
         self.hang = hang
         self.greeting = greeting
         self.accepts = 0
+        self._keeper = None
         self._socket = None
         self._thread = None
         self._fill = []
@@ -73,19 +74,32 @@ class Listener:
 
     def __exit__(self, *_):
         self.close()
+        self._keeper.close()
 
-    def open(self):
-        if self._socket is not None:
-            return self
+    def _bound(self):
         s = socket.socket(family(self.addr), socket.SOCK_STREAM)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             s.bind((self.addr, self.port))
-            s.listen(0 if self.hang else 1024)
         except OSError:
             s.close()
             raise
         self.port = s.getsockname()[1]
+        return s
+
+    def open(self):
+        if self._socket is not None:
+            return self
+        # Bound and never listening, it refuses; and while it is there, the
+        # kernel gives the port to nobody who asks for any.
+        if self._keeper is None:
+            self._keeper = self._bound()
+        s = self._bound()
+        try:
+            s.listen(0 if self.hang else 1024)
+        except OSError:
+            s.close()
+            raise
         self._socket = s
         if self.hang:
             self._fill_backlog()

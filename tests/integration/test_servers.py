@@ -116,6 +116,8 @@ def test_listener_counts_closes_and_opens():
         target.close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.7", port), timeout=5)
+        with socket.socket() as other, pytest.raises(OSError):
+            other.bind(("127.0.0.7", port))  # it stays ours meanwhile
         target.open()
         assert target.port == port
         socket.create_connection(("127.0.0.7", port), timeout=5).close()
