@@ -48,10 +48,29 @@ size_t judge_nrecords(const struct spec *s)
     return n;
 }
 
+/* Most specs have none. */
+static bool has_conditions(const struct spec *s)
+{
+    for (size_t i = 0; i < s->nsets; i++) {
+        const struct spec_set *set = &s->sets[i];
+
+        for (size_t k = 0; k < set->nrecords; k++)
+            if (set->records[k].when != NULL || set->records[k].dr_cond != NULL)
+                return true;
+        for (size_t k = 0; k < set->nfallback; k++)
+            if (set->fallback[k].when != NULL ||
+                set->fallback[k].dr_cond != NULL)
+                return true;
+    }
+    return s->nscenarios > 0;
+}
+
 size_t judge_ntruth(const struct spec *s)
 {
     size_t n = judge_nrecords(s);
 
+    if (!has_conditions(s))
+        return 0;
     return s->nscenarios * (1 + n) + 2 * n;
 }
 
@@ -479,9 +498,18 @@ enum tri judge_cond(const struct spec *s, const struct judge_env *env,
 void judge_memory_init(struct judge_memory *m, const struct spec *s)
 {
     m->ntruth = judge_ntruth(s);
-    m->truth = mem_array(m->ntruth, sizeof *m->truth);
     m->ndcs = s->ndcs;
-    m->dcs = mem_array(s->ndcs, sizeof *m->dcs);
+    m->truth =
+        m->ntruth > 0 ? mem_array(m->ntruth, sizeof *m->truth) : NULL;
+    m->dcs = m->ndcs > 0 ? mem_array(m->ndcs, sizeof *m->dcs) : NULL;
+}
+
+bool judge_memory_is_empty(const struct judge_memory *m)
+{
+    for (size_t i = 0; i < m->ntruth; i++)
+        if (m->truth[i] != TRI_UNKNOWN)
+            return false;
+    return m->ndcs == 0;
 }
 
 void judge_memory_fini(struct judge_memory *m)

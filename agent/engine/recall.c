@@ -269,7 +269,8 @@ static void take_remembered(struct world *w)
 
         ps->observed = true;
         for (size_t k = 0; k < ps->nvalues; k++) {
-            ps->values[k].published = w->sets[i].values[k].row->published;
+            ps->values[k].published =
+                state_value_of(ps->values[k].memory)->published;
             ps->values[k].memory->expected = ps->values[k].published;
         }
     }

@@ -39,7 +39,6 @@ struct note {
     }
 
 ROW_FN(check, checks)
-ROW_FN(value, values)
 ROW_FN(set, sets)
 ROW_FN(spec, specs)
 ROW_FN(judge, judges)
@@ -72,16 +71,10 @@ HASH_ROW_FN(problem, problems)
 void state_tables_init(struct state *s)
 {
     s->check_rows.by_key.key_at = offsetof(struct state_check, key);
-    s->value_rows.by_key.key_at = offsetof(struct state_value, key);
     s->set_rows.by_key.key_at = offsetof(struct state_set, key);
     s->spec_rows.by_key.key_at = offsetof(struct state_spec, key);
     s->judge_rows.by_key.key_at = offsetof(struct state_judge, key);
     s->notes.key_at = offsetof(struct note, key);
-}
-
-size_t state_nvalues(const struct state *s)
-{
-    return s->value_rows.by_key.n;
 }
 
 struct state_judge *state_judge_find(struct state *s, const char *key)
@@ -103,18 +96,6 @@ struct state_check *state_check_get(struct state *s, const char *key)
 {
     struct state_check *row = state_check_row(s, key);
 
-    row->used = true;
-    return row;
-}
-
-struct state_value *state_value_get(struct state *s, const char *zone,
-                                    const char *name, const char *type,
-                                    const char *data)
-{
-    char *key = mem_printf("%s|%s|%s|%s", zone, name, type, data);
-    struct state_value *row = state_value_row(s, key);
-
-    free(key);
     row->used = true;
     return row;
 }
@@ -250,14 +231,20 @@ static bool key_in_zone(const char *key, const char *zone)
     return strncmp(key, zone, n) == 0 && key[n] == '|';
 }
 
+static void keep_set(struct state_set *set)
+{
+    set->used = true;
+    for (struct state_value *v = set->values; v != NULL; v = v->next)
+        v->used = true;
+}
+
 void state_keep_zone(struct state *s, const char *zone)
 {
     struct state_zone *z = NULL;
 
-    for (struct state_value *r = state_values(s); r != NULL; r = r->next)
-        r->used = r->used || key_in_zone(r->key, zone);
     for (struct state_set *r = state_sets(s); r != NULL; r = r->next)
-        r->used = r->used || key_in_zone(r->key, zone);
+        if (key_in_zone(r->key, zone))
+            keep_set(r);
     for (struct state_spec *r = state_specs(s); r != NULL; r = r->next)
         r->used = r->used || key_in_zone(r->key, zone);
     for (struct state_judge *r = state_judges(s); r != NULL; r = r->next)
@@ -274,10 +261,10 @@ void state_keep_zone(struct state *s, const char *zone)
 void state_keep_all(struct state *s)
 {
     KEEP(check, checks);
-    KEEP(value, values);
-    KEEP(set, sets);
     KEEP(spec, specs);
     KEEP(judge, judges);
+    for (struct state_set *r = state_sets(s); r != NULL; r = r->next)
+        keep_set(r);
     for (struct state_zone *z = s->zones; z != NULL; z = z->hh.next)
         z->used = true;
     for (struct state_problem *p = s->problems; p != NULL; p = p->hh.next)
@@ -335,12 +322,10 @@ void state_event_add(struct state *s, const struct state_event *ev)
 void state_clear(struct state *s)
 {
     STATE_SWEEP(s, check, true, state_note(s, &r->note, NULL));
-    STATE_SWEEP(s, value, true, state_note(s, &r->note, NULL));
-    STATE_SWEEP(s, set, true, free(r->reason));
+    STATE_SWEEP(s, set, true, state_set_fini(s, r));
     STATE_SWEEP(s, spec, true, (free(r->texts), free(r->stale)));
     STATE_SWEEP(s, judge, true, (free(r->print), free(r->truth), free(r->dcs)));
     keytable_fini(&s->check_rows.by_key);
-    keytable_fini(&s->value_rows.by_key);
     keytable_fini(&s->set_rows.by_key);
     keytable_fini(&s->spec_rows.by_key);
     keytable_fini(&s->judge_rows.by_key);

@@ -27,9 +27,8 @@
 struct state;
 
 /* Rows by their key. Text fields are heap strings, owned by the row; notes are
- * shared (state_note); NULL: none. There are rows of the first five kinds for
- * each target and name: bytes count. A check takes about 150, a value 250, a
- * set 110, a spec 130, a judgement 100. */
+ * shared (state_note); NULL: none. There are rows of the first four kinds for
+ * each target and name: bytes count. */
 struct state_check {
     struct health health;
     const char *note; /* last result for people: "tcp:443 refused" */
@@ -39,19 +38,21 @@ struct state_check {
     char key[]; /* kind, target, parameters and thresholds: check.h */
 };
 struct state_value {
-    struct memory_value memory;
-    const char *note; /* why it is down or held */
-    struct state_value *next;
+    struct memory_value memory; /* first: state_value_of */
+    const char *note;           /* why it is down or held */
+    struct state_value *next;   /* of the same set */
     bool published : 1, healthy : 1, unknown : 1; /* for status; as of the last
                                                      round */
     bool would : 1; /* observe: a change was announced, and is not made */
     bool used : 1;
-    char key[]; /* "zone|name|type|data" */
+    char data[]; /* saved under "zone|name|type|data": the set has the rest */
 };
+/* Stays as long as it has values, used itself or not. */
 struct state_set {
     struct memory_set memory;
-    char *reason;
+    const char *reason; /* a note */
     struct state_set *next;
+    struct state_value *values; /* in the order of their making */
     bool used;
     char key[]; /* "zone|name|type" */
 };
@@ -146,11 +147,10 @@ int64_t state_run_gap_ms(const struct state *s);
 
 /* Find or make a row; marks it as used. Borrowed. */
 struct state_check *state_check_get(struct state *s, const char *key);
-struct state_value *state_value_get(struct state *s, const char *zone,
-                                    const char *name, const char *type,
-                                    const char *data);
 struct state_set *state_set_get(struct state *s, const char *zone,
                                 const char *name, const char *type);
+struct state_value *state_value_get(struct state *s, struct state_set *set,
+                                    const char *data);
 struct state_spec *state_spec_get(struct state *s, const char *zone,
                                   const char *owner);
 struct state_judge *state_judge_get(struct state *s, const char *zone,
@@ -178,13 +178,16 @@ bool state_problem(struct state *s, const char *key, bool minor,
 
 /* First of the rows; iterate with next, of the uthash lists with hh.next. */
 struct state_check *state_checks(struct state *s);
-struct state_value *state_values(struct state *s);
 struct state_set *state_sets(struct state *s);
 struct state_spec *state_specs(struct state *s);
 struct state_zone *state_zones(struct state *s);
 struct state_judge *state_judges(struct state *s);
 struct state_override *state_overrides(struct state *s);
-size_t state_nvalues(const struct state *s);
+/* The row that has that memory. */
+static inline struct state_value *state_value_of(struct memory_value *m)
+{
+    return (struct state_value *)m;
+}
 /* A row that is there, or NULL; not marked as used. */
 struct state_judge *state_judge_find(struct state *s, const char *key);
 struct state_set *state_set_find(struct state *s, const char *zone,

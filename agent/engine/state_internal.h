@@ -25,7 +25,11 @@ struct state {
     struct state_rows {
         struct keytable by_key;
         void *first, *last;
-    } check_rows, value_rows, set_rows, spec_rows, judge_rows;
+    } check_rows, set_rows, spec_rows, judge_rows;
+    /* The value that was asked for last, and its set: they are asked for in
+     * their order. */
+    struct state_value *last_value;
+    struct state_set *last_set;
     struct keytable notes; /* struct note */
     struct state_zone *zones;
     struct state_override *overrides;
@@ -74,7 +78,6 @@ void state_tables_init(struct state *s);
 
 /* Rows without marking them as used. */
 struct state_check *state_check_row(struct state *s, const char *key);
-struct state_value *state_value_row(struct state *s, const char *key);
 struct state_set *state_set_row(struct state *s, const char *key);
 struct state_spec *state_spec_row(struct state *s, const char *key);
 struct state_judge *state_judge_row(struct state *s, const char *key);
@@ -86,6 +89,16 @@ struct state_problem *state_problem_row(struct state *s, const char *key);
 void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */
+
+/* --- state_value.c: values of the sets ----------------------------------- */
+
+/* The row of "zone|name|type|data", made anew: no such row is there yet. NULL:
+ * that is no such key. */
+struct state_value *state_value_loaded(struct state *s, const char *key);
+/* Drops those of set that are not used. */
+void state_value_sweep(struct state *s, struct state_set *set);
+/* Drops set with all that it holds; it is no longer in the table. */
+void state_set_fini(struct state *s, struct state_set *set);
 
 /* --- state_spec.c: texts of specs ---------------------------------------- */
 

@@ -84,6 +84,13 @@ static bool column_bool(sqlite3_stmt *q, int i)
     return sqlite3_column_int(q, i) != 0;
 }
 
+static int64_t column_within(sqlite3_stmt *q, int i, int64_t most)
+{
+    int64_t v = sqlite3_column_int64(q, i);
+
+    return v < 0 ? 0 : v < most ? v : most;
+}
+
 /* A saved time in this boot's time; 0 stays 0: none. */
 static int64_t here(const struct state *s, int64_t t)
 {
@@ -129,11 +136,25 @@ static void load_check(struct state *s, sqlite3_stmt *q)
     state_note(s, &r->note, (const char *)sqlite3_column_text(q, 7));
 }
 
+static void load_writes(const struct state *s, sqlite3_stmt *q,
+                        struct memory_value *m)
+{
+    struct memory_writes w = {.last_ms = column_time(s, q, 16)};
+
+    column_times(s, q, 12, w.withdrawals_ms, MEMORY_EVENTS);
+    column_times(s, q, 13, w.reclaims_ms, MEMORY_EVENTS);
+    if (w.last_ms != 0 || w.withdrawals_ms[0] != 0 || w.reclaims_ms[0] != 0)
+        *memory_writes(m) = w;
+}
+
 static void load_value(struct state *s, sqlite3_stmt *q)
 {
-    struct state_value *r = state_value_row(s, column_key(q));
-    struct memory_value *m = &r->memory;
+    struct state_value *r = state_value_loaded(s, column_key(q));
+    struct memory_value *m;
 
+    if (r == NULL) /* nobody could ask for it */
+        return;
+    m = &r->memory;
     m->seen = column_bool(q, 1);
     m->expected = column_bool(q, 2);
     m->uncertain = column_bool(q, 3);
@@ -143,13 +164,11 @@ static void load_value(struct state *s, sqlite3_stmt *q)
     m->shut = column_bool(q, 7);
     m->created = column_bool(q, 8);
     m->withdrawn = column_bool(q, 9);
-    m->damp = (uint32_t)sqlite3_column_int64(q, 10);
+    m->damp = (uint8_t)column_within(q, 10, MEMORY_DAMP_MOST);
     m->healthy_since_ms = column_time(s, q, 11);
-    column_times(s, q, 12, m->withdrawals_ms, MEMORY_EVENTS);
-    column_times(s, q, 13, m->reclaims_ms, MEMORY_EVENTS);
+    load_writes(s, q, m);
     m->brake_streak = (uint32_t)sqlite3_column_int64(q, 14);
     m->pending = column_bool(q, 15);
-    m->pending_since_ms = column_time(s, q, 16);
     r->published = column_bool(q, 17);
     r->healthy = column_bool(q, 18);
     r->unknown = column_bool(q, 19);
@@ -163,7 +182,7 @@ static void load_set(struct state *s, sqlite3_stmt *q)
 
     r->memory.brake_since_ms = column_time(s, q, 1);
     r->memory.tier = sqlite3_column_int(q, 2);
-    r->reason = column_text(q, 3);
+    state_note(s, &r->reason, (const char *)sqlite3_column_text(q, 3));
 }
 
 static void load_spec(struct state *s, sqlite3_stmt *q)

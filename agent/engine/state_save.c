@@ -107,28 +107,38 @@ static void put_memory(struct writer *w, const struct memory_value *m)
     put_int(w, m->withdrawn);
     put_int(w, m->damp);
     put_int(w, m->healthy_since_ms);
-    put_times(w, m->withdrawals_ms, MEMORY_EVENTS);
-    put_times(w, m->reclaims_ms, MEMORY_EVENTS);
+    put_times(w, memory_written(m)->withdrawals_ms, MEMORY_EVENTS);
+    put_times(w, memory_written(m)->reclaims_ms, MEMORY_EVENTS);
     put_int(w, m->brake_streak);
     put_int(w, m->pending);
-    put_int(w, m->pending_since_ms);
+    put_int(w, memory_written(m)->last_ms);
+}
+
+static int save_value(const struct state_set *set, const struct state_value *r,
+                      struct writer *w)
+{
+    char *key;
+
+    if (!r->used)
+        return 0;
+    key = mem_printf("%s|%s", set->key, r->data);
+    put_text(w, key);
+    free(key);
+    put_memory(w, &r->memory);
+    put_int(w, r->published);
+    put_int(w, r->healthy);
+    put_int(w, r->unknown);
+    put_int(w, r->would);
+    put_text(w, r->note);
+    return step(w);
 }
 
 static int save_values(struct state *s, struct writer *w)
 {
-    for (struct state_value *r = state_values(s); r != NULL; r = r->next) {
-        if (!r->used)
-            continue;
-        put_text(w, r->key);
-        put_memory(w, &r->memory);
-        put_int(w, r->published);
-        put_int(w, r->healthy);
-        put_int(w, r->unknown);
-        put_int(w, r->would);
-        put_text(w, r->note);
-        if (step(w) != 0)
-            return -1;
-    }
+    for (struct state_set *set = state_sets(s); set != NULL; set = set->next)
+        for (struct state_value *r = set->values; r != NULL; r = r->next)
+            if (save_value(set, r, w) != 0)
+                return -1;
     return 0;
 }
 

@@ -115,14 +115,14 @@ static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)
 
     for (size_t i = 0; i < ws->nrecords; i++) {
         w->published[i] = false;
-        for (const struct world_value *v = ws->values[i]; v != NULL;
-             v = v->next)
-            w->published[i] = w->published[i] || v->plan->published;
+        for (uint32_t v = ws->values[i]; v > 0; v = w->values[v - 1].next)
+            w->published[i] =
+                w->published[i] || w->plan_values[v - 1].published;
     }
     judge_spec(ws->spec, &env, &ws->memory, w->published, ws->dcs, w->records);
     for (size_t i = 0; i < ws->nrecords; i++)
-        for (struct world_value *v = ws->values[i]; v != NULL; v = v->next)
-            hand_over(&w->records[i], v->plan);
+        for (uint32_t v = ws->values[i]; v > 0; v = w->values[v - 1].next)
+            hand_over(&w->records[i], &w->plan_values[v - 1]);
     ws->dirty = false;
     for (size_t i = 0; i < ws->nsets; i++) {
         struct world_set *set = &w->sets[ws->sets[i]];
@@ -153,9 +153,15 @@ void world_clear_judged(struct world *w)
 
 void world_save(struct world *w)
 {
-    for (size_t i = 0; i < w->nspecs; i++)
-        judge_text_write(&w->specs[i].memory, w->specs[i].spec,
-                         w->specs[i].row);
+    for (size_t i = 0; i < w->nspecs; i++) {
+        struct world_spec *ws = &w->specs[i];
+
+        if (ws->row == NULL && judge_memory_is_empty(&ws->memory))
+            continue;
+        if (ws->row == NULL)
+            ws->row = state_judge_get(w->state, w->zone, ws->spec->owner);
+        judge_text_write(&ws->memory, ws->spec, ws->row);
+    }
 }
 
 void world_free(struct world *w)

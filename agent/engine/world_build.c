@@ -131,6 +131,18 @@ static void need_dcs(struct build *b, size_t spec)
 
 /* --- specs ---------------------------------------------------------------- */
 
+/* Its judgement, as saved; NULL: there is none. */
+static struct state_judge *remembered(struct world *w, const struct spec *s)
+{
+    char *key = mem_printf("%s|%s", w->zone, s->owner);
+    struct state_judge *row = state_judge_find(w->state, key);
+
+    free(key);
+    if (row != NULL)
+        row->used = true;
+    return row;
+}
+
 static void build_spec(struct build *b, size_t i, const struct spec *s)
 {
     struct world *w = b->w;
@@ -140,9 +152,10 @@ static void build_spec(struct build *b, size_t i, const struct spec *s)
     ws->nrecords = judge_nrecords(s);
     ws->dcs = arena_array(w->arena, s->ndcs, sizeof *ws->dcs);
     ws->values = arena_array(w->arena, ws->nrecords, sizeof *ws->values);
-    ws->row = state_judge_get(w->state, w->zone, s->owner);
     judge_memory_init(&ws->memory, s);
-    judge_text_read(ws->row, s, &ws->memory);
+    ws->row = remembered(w, s);
+    if (ws->row != NULL)
+        judge_text_read(ws->row, s, &ws->memory);
     world_touch_spec(w, i);
     need_dcs(b, i);
 }
@@ -176,16 +189,14 @@ static struct plan_value *add_value(struct world *w, struct world_set *set,
     struct plan_set *ps = set->plan;
     struct plan_value *pv = &ps->values[ps->nvalues];
     struct world_value *wv = &set->values[ps->nvalues];
+    struct state_value *row = state_value_get(w->state, set->row, data);
 
     for (size_t k = 0; k < ps->nvalues && pv->twin == 0; k++)
         if (strcmp(ps->values[k].data, data) == 0)
             pv->twin = (uint32_t)k + 1;
     ps->nvalues++;
-    wv->row =
-        state_value_get(w->state, w->zone, ps->name, set->type_text, data);
-    wv->plan = pv;
     wv->place = -1;
-    pv->memory = &wv->row->memory;
+    pv->memory = &row->memory;
     pv->data = data;
     pv->ttl_s = -1;
     pv->published = pv->memory->expected; /* until somebody looks */
@@ -200,9 +211,9 @@ static void add_record(struct build *b, struct world_set *set,
     struct plan_value *pv = add_value(b->w, set, rec->data);
 
     wv->record = rec;
-    wv->place = place;
+    wv->place = (int32_t)place;
     wv->next = ws->values[place];
-    ws->values[place] = wv;
+    ws->values[place] = (uint32_t)(wv - b->w->values) + 1;
     pv->fallback = rec->fallback;
     pv->ttl_s = (int32_t)set->claim->set->ttl_s;
     pv->class = rec->dr ? DECIDE_DR : DECIDE_NORMAL;
@@ -266,20 +277,29 @@ static void number_sets(struct world *w)
     free(all);
 }
 
-static void build_set(struct build *b, size_t i, const struct dropped *dropped)
+static size_t count_values(const struct world *w, size_t set,
+                           const struct dropped *dropped)
+{
+    const struct spec_set *s = w->claims[set].set;
+
+    return s->nrecords + s->nfallback + dropped[set].n;
+}
+
+/* from: the place of its first value among those of all sets */
+static void build_set(struct build *b, size_t i, const struct dropped *dropped,
+                      size_t from)
 {
     struct world *w = b->w;
     const struct spec_claim *claim = &w->claims[i];
     const struct spec_set *set = claim->set;
     struct plan_set *ps = &w->plan.sets[i];
     struct world_set *ws = &w->sets[i];
-    size_t n = set->nrecords + set->nfallback + dropped->n;
     long place = first_place(claim->spec, b->origins[i]);
     long audience = world_views_find(b->views, set->view);
 
     ws->claim = claim;
     ws->plan = ps;
-    ws->values = arena_array(w->arena, n, sizeof *ws->values);
+    ws->values = w->values + from;
     ws->type_text = type_text(w->arena, set);
     ws->label = label(w->arena, set);
     ws->row = state_set_get(w->state, w->zone, set->name, ws->type_text);
@@ -292,7 +312,7 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped)
     ps->take = set->take;
     ps->all_down = set->all_down;
     ps->damping = set->damping;
-    ps->values = arena_array(w->arena, n, sizeof *ps->values);
+    ps->values = w->plan_values + from;
     ps->memory = &ws->row->memory;
     for (size_t k = 0; k < set->nrecords; k++)
         add_record(b, ws, &set->records[k], place++);
@@ -300,6 +320,22 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped)
         add_record(b, ws, &set->fallback[k], place++);
     for (size_t k = 0; k < dropped->n; k++)
         add_value(w, ws, dropped->data[k])->dropped = true;
+}
+
+static void build_sets(struct build *b, struct dropped *dropped)
+{
+    struct world *w = b->w;
+    size_t n = 0, from = 0;
+
+    for (size_t i = 0; i < w->nclaims; i++)
+        n += count_values(w, i, dropped);
+    w->values = arena_array(w->arena, n, sizeof *w->values);
+    w->plan_values = arena_array(w->arena, n, sizeof *w->plan_values);
+    for (size_t i = 0; i < w->nclaims; i++) {
+        build_set(b, i, &dropped[i], from);
+        from += count_values(w, i, dropped);
+        free(dropped[i].data);
+    }
 }
 
 /* --- what left the specs ----------------------------------------------------
@@ -314,21 +350,6 @@ static bool is_in_set(const struct spec_set *set, const char *data)
         if (strcmp(set->fallback[i].data, data) == 0)
             return true;
     return false;
-}
-
-/* "name|type|data" behind the zone, taken apart in place. */
-static bool split(char *text, const char **name, const char **type,
-                  const char **data)
-{
-    char *t = strchr(text, '|'), *d = t != NULL ? strchr(t + 1, '|') : NULL;
-
-    if (d == NULL)
-        return false;
-    *t = *d = '\0';
-    *name = text;
-    *type = t + 1;
-    *data = d + 1;
-    return true;
 }
 
 static int compare_type(const char *type, const struct spec_set *set)
@@ -365,42 +386,46 @@ static long find_claim(const struct world *w, const char *name,
     return -1;
 }
 
+/* claim: of the set called name that it was in; -1: nobody's any more */
 static void sort_one(struct build *b, const struct state_value *row,
-                     char *behind_zone, struct dropped *dropped)
+                     const char *name, long claim, struct dropped *dropped)
 {
     struct world *w = b->w;
-    const char *name, *type, *data;
     struct dropped *d;
-    long at;
 
-    if (!split(behind_zone, &name, &type, &data))
-        return;
-    at = find_claim(w, name, type);
-    if (at >= 0 && is_in_set(w->claims[at].set, data))
+    if (claim >= 0 && is_in_set(w->claims[claim].set, row->data))
         return;
     if (row->memory.withdrawn)
-        b->ev->opted_out(b->ev->arg, name, data);
-    if (at < 0 || !row->memory.created)
+        b->ev->opted_out(b->ev->arg, name, row->data);
+    if (claim < 0 || !row->memory.created)
         return;
-    d = &dropped[at];
+    d = &dropped[claim];
     d->data = mem_grow(d->data, &d->cap, d->n, sizeof *d->data);
-    d->data[d->n++] = arena_strdup(w->arena, data);
+    d->data[d->n++] = arena_strdup(w->arena, row->data);
 }
 
 static void sort_remembered(struct build *b, struct dropped *dropped)
 {
     const char *zone = b->w->zone;
     size_t n = strlen(zone);
-    struct state_value *row;
+    const struct state_set *set;
 
-    for (row = state_values(b->w->state); row != NULL; row = row->next) {
-        char *rest;
+    for (set = state_sets(b->w->state); set != NULL; set = set->next) {
+        char *name, *type;
+        long claim;
 
-        if (strncmp(row->key, zone, n) != 0 || row->key[n] != '|')
+        if (strncmp(set->key, zone, n) != 0 || set->key[n] != '|')
             continue;
-        rest = mem_strdup(row->key + n + 1);
-        sort_one(b, row, rest, dropped);
-        free(rest);
+        name = mem_strdup(set->key + n + 1);
+        type = strchr(name, '|');
+        if (type != NULL) {
+            *type++ = '\0';
+            claim = find_claim(b->w, name, type);
+            for (const struct state_value *v = set->values; v != NULL;
+                 v = v->next)
+                sort_one(b, v, name, claim, dropped);
+        }
+        free(name);
     }
 }
 
@@ -511,10 +536,7 @@ struct world *world_new(struct arena *arena, const char *zone,
     number_sets(w);
     dropped = mem_array(w->nclaims, sizeof *dropped);
     sort_remembered(&b, dropped);
-    for (size_t i = 0; i < w->nclaims; i++) {
-        build_set(&b, i, &dropped[i]);
-        free(dropped[i].data);
-    }
+    build_sets(&b, dropped);
     free(dropped);
     free(b.origins);
     build_leaves(&b);

@@ -104,17 +104,17 @@ static inline void ch_drop(struct chain *ch)
 static inline void ch_forget(struct state *st)
 {
     struct state_check *c = state_checks(st);
-    struct state_value *v = state_values(st);
     struct state_set *s = state_sets(st);
     struct state_judge *j = state_judges(st);
     struct state_override *o = state_overrides(st);
 
     for (; c != NULL; c = c->next)
         memset(&c->health, 0, sizeof c->health);
-    for (; v != NULL; v = v->next)
-        memset(&v->memory, 0, sizeof v->memory);
-    for (; s != NULL; s = s->next)
+    for (; s != NULL; s = s->next) {
         memset(&s->memory, 0, sizeof s->memory);
+        for (struct state_value *v = s->values; v != NULL; v = v->next)
+            memory_value_fini(&v->memory);
+    }
     for (; j != NULL; j = j->next) {
         state_text(&j->print, NULL);
         state_text(&j->truth, NULL);

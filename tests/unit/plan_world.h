@@ -45,6 +45,8 @@ struct pw_value {
     bool maintenance, away; /* its data centre; away only while it is well */
     size_t twin; /* 1 + the place of an earlier one with equal data; 0: none */
     struct memory_value memory;
+    struct memory_writes writes; /* memory's, so that a copy of the world is
+                                    one: pw_look */
 };
 
 struct pw_set {
@@ -145,6 +147,7 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->healthy = TRI_TRUE;
     p->present = v->present;
     p->published = v->on;
+    v->memory.writes = &v->writes;
     p->memory = &v->memory;
     if (v->dropped)
         return;

@@ -2,6 +2,7 @@
 
 #include "agent/engine/judge_text.h"
 #include "agent/engine/override.h"
+#include "tests/unit/state_count.h"
 #include "tests/unit/state_room.h"
 
 /* The operator's overrides: rows, their end, the freeze file, readmit, and
@@ -148,7 +149,7 @@ static void test_edit_keeps_rows(void **state)
     (void)state;
     room_open(&r);
     assert_int_equal(state_open(r.path, false, &s, &e), 0);
-    state_value_get(s, "z.", "www.z.", "A", "192.0.2.1")->memory.damp = 4;
+    value_get(s, "z.", "www.z.", "A", "192.0.2.1")->memory.damp = 4;
     state_set_get(s, "z.", "www.z.", "A")->memory.tier = 2;
     state_spec_put(state_spec_get(s, "z.", "www.z."), "\"{}\"\n");
     state_text(&state_judge_get(s, "z.", "www.z.")->dcs, "dc1 5 6 1 1 0;");
@@ -162,7 +163,7 @@ static void test_edit_keeps_rows(void **state)
         save(s);
     }
     s = edit(&r);
-    assert_int_equal(state_values(s)->memory.damp, 4);
+    assert_int_equal(state_sets(s)->values->memory.damp, 4);
     assert_int_equal(state_sets(s)->memory.tier, 2);
     texts = state_spec_texts(s, state_specs(s), &e);
     assert_string_equal(texts, "\"{}\"\n");
@@ -365,18 +366,18 @@ static void test_readmit_row(void **state)
 static struct memory_value *shut(struct state *s, const char *name,
                                  const char *data)
 {
-    struct memory_value *m = &state_value_get(s, "z.", name, "A", data)->memory;
+    struct memory_value *m = &value_get(s, "z.", name, "A", data)->memory;
 
     m->shut = m->held_off = m->returning = true;
     m->damp = 3;
-    m->withdrawals_ms[0] = 17;
+    memory_writes(m)->withdrawals_ms[0] = 17;
     return m;
 }
 
 static bool is_free(const struct memory_value *m)
 {
     return !m->shut && !m->held_off && !m->returning && m->damp == 0 &&
-           m->withdrawals_ms[0] == 0;
+           memory_written(m)->withdrawals_ms[0] == 0;
 }
 
 static void test_readmit_name(void **state)

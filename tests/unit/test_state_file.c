@@ -303,8 +303,9 @@ static uint32_t expect_whole(const struct room *r)
     assert_int_equal(count_values(s), ROOM_ROWS);
     for (const struct state_check *c = state_checks(s); c != NULL; c = c->next)
         assert_int_equal(c->health.streak, n);
-    for (const struct state_value *v = state_values(s); v != NULL; v = v->next)
-        assert_int_equal(v->memory.damp, n);
+    for (const struct state_value *v = state_sets(s)->values; v != NULL;
+         v = v->next)
+        assert_int_equal(v->memory.brake_streak, n);
     state_close(s);
     return n;
 }

@@ -252,17 +252,17 @@ static void test_views_are_remembered_apart(void **state)
     room_build(&r, NULL);
     assert_string_equal(r.world->sets[0].row->key,
                         "example.org.|www.example.org.|A");
-    assert_string_equal(r.world->sets[0].values[0].row->key,
-                        "example.org.|www.example.org.|A|192.0.2.2");
-    assert_string_equal(r.world->sets[2].values[0].row->key,
-                        "example.org.|www.example.org.|A us|192.0.2.2");
-    r.world->sets[2].values[0].row->memory.expected = true;
-    r.world->sets[2].values[0].row->memory.seen = true;
+    assert_string_equal(r.world->sets[0].row->values->data, "192.0.2.2");
+    assert_string_equal(r.world->sets[2].row->key,
+                        "example.org.|www.example.org.|A us");
+    assert_string_equal(r.world->sets[2].row->values->data, "192.0.2.2");
+    r.world->sets[2].row->values->memory.expected = true;
+    r.world->sets[2].row->values->memory.seen = true;
     room_drop(&r);
     room_spec(&r, "www.example.org.", views_spec);
     room_build(&r, NULL);
-    assert_false(r.world->sets[0].values[0].row->memory.seen);
-    assert_true(r.world->sets[2].values[0].row->memory.seen);
+    assert_false(r.world->sets[0].row->values->memory.seen);
+    assert_true(r.world->sets[2].row->values->memory.seen);
     assert_true(r.world->plan.sets[2].values[0].published);
     assert_false(r.world->plan.sets[0].values[0].published);
     room_close(&r);
