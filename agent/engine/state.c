@@ -14,6 +14,36 @@ struct note {
     char key[]; /* its text */
 };
 
+struct state_check *state_check_row(struct state *s, const char *key)
+{
+    struct state_check *row = keytable_find(&s->check_rows, key);
+
+    if (row == NULL) {
+        row = keytable_row(s->check_rows.key_at, key);
+        keytable_add(&s->check_rows, row);
+    }
+    return row;
+}
+
+void state_check_sweep(struct state *s, bool (*keep)(const struct state_check *))
+{
+    struct state_check *r;
+
+    for (size_t at = 0; (r = state_checks(s, &at)) != NULL;) {
+        if (keep != NULL && keep(r))
+            continue;
+        keytable_remove(&s->check_rows, r);
+        at--;
+        state_note(s, &r->note, NULL);
+        free(r);
+    }
+}
+
+struct state_check *state_checks(struct state *s, size_t *at)
+{
+    return keytable_next(&s->check_rows, at);
+}
+
 /* Find or make a row of a table; the same for each kind of row. */
 #define ROW_FN(kind, list)                                                     \
     struct state_##kind *state_##kind##_row(struct state *s, const char *key)  \
@@ -38,7 +68,6 @@ struct note {
         return s->kind##_rows.first;                                           \
     }
 
-ROW_FN(check, checks)
 ROW_FN(set, sets)
 ROW_FN(spec, specs)
 ROW_FN(judge, judges)
@@ -70,7 +99,7 @@ HASH_ROW_FN(problem, problems)
 
 void state_tables_init(struct state *s)
 {
-    s->check_rows.by_key.key_at = offsetof(struct state_check, key);
+    s->check_rows.key_at = offsetof(struct state_check, key);
     s->set_rows.by_key.key_at = offsetof(struct state_set, key);
     s->spec_rows.by_key.key_at = offsetof(struct state_spec, key);
     s->judge_rows.by_key.key_at = offsetof(struct state_judge, key);
@@ -260,7 +289,10 @@ void state_keep_zone(struct state *s, const char *zone)
 
 void state_keep_all(struct state *s)
 {
-    KEEP(check, checks);
+    struct state_check *c;
+
+    for (size_t at = 0; (c = state_checks(s, &at)) != NULL;)
+        c->used = true;
     KEEP(spec, specs);
     KEEP(judge, judges);
     for (struct state_set *r = state_sets(s); r != NULL; r = r->next)
@@ -321,11 +353,11 @@ void state_event_add(struct state *s, const struct state_event *ev)
 
 void state_clear(struct state *s)
 {
-    STATE_SWEEP(s, check, true, state_note(s, &r->note, NULL));
+    state_check_sweep(s, NULL);
     STATE_SWEEP(s, set, true, state_set_fini(s, r));
     STATE_SWEEP(s, spec, true, (free(r->texts), free(r->stale)));
     STATE_SWEEP(s, judge, true, (free(r->print), free(r->truth), free(r->dcs)));
-    keytable_fini(&s->check_rows.by_key);
+    keytable_fini(&s->check_rows);
     keytable_fini(&s->set_rows.by_key);
     keytable_fini(&s->spec_rows.by_key);
     keytable_fini(&s->judge_rows.by_key);

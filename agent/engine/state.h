@@ -33,9 +33,8 @@ struct state_check {
     struct health health;
     const char *note; /* last result for people: "tcp:443 refused" */
     void *entry; /* of the service: how it is probed; NULL: not. Not saved */
-    struct state_check *next;
-    bool used;  /* touched in this run; others are dropped on save */
-    char key[]; /* kind, target, parameters and thresholds: check.h */
+    bool used;   /* touched in this run; others are dropped on save */
+    char key[];  /* kind, target, parameters and thresholds: check_key.h */
 };
 struct state_value {
     struct memory_value memory; /* first: state_value_of */
@@ -176,8 +175,10 @@ const char *state_kept_find(struct state *s, const char *provider,
 bool state_problem(struct state *s, const char *key, bool minor,
                    const char *text);
 
+/* All checks, in no order that means anything: *at is 0 for the first, and is
+ * left alone. returns NULL: no more. None may be made meanwhile. */
+struct state_check *state_checks(struct state *s, size_t *at);
 /* First of the rows; iterate with next, of the uthash lists with hh.next. */
-struct state_check *state_checks(struct state *s);
 struct state_set *state_sets(struct state *s);
 struct state_spec *state_specs(struct state *s);
 struct state_zone *state_zones(struct state *s);

@@ -22,10 +22,11 @@ struct state {
     bool as_is;                  /* damage is an error, not mended */
     int64_t runs_ms[STATE_RUNS]; /* beginnings of rounds; newest first */
     int64_t shift_ms;            /* from saved times to this boot's */
+    struct keytable check_rows;
     struct state_rows {
         struct keytable by_key;
         void *first, *last;
-    } check_rows, set_rows, spec_rows, judge_rows;
+    } set_rows, spec_rows, judge_rows;
     /* The value that was asked for last, and its set: they are asked for in
      * their order. */
     struct state_value *last_value;
@@ -86,6 +87,9 @@ struct state_zone *state_zone_row(struct state *s, const char *key);
 struct state_stop *state_stop_row(struct state *s, const char *key);
 struct state_kept *state_kept_row(struct state *s, const char *key);
 struct state_problem *state_problem_row(struct state *s, const char *key);
+/* Drops checks that are not to be kept; NULL: all. */
+void state_check_sweep(struct state *s,
+                       bool (*keep)(const struct state_check *));
 void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */

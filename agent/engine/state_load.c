@@ -5,6 +5,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/engine/check_key.h"
 #include "agent/engine/judge_text.h"
 #include "agent/engine/state_internal.h"
 
@@ -122,7 +123,9 @@ static void column_times(const struct state *s, sqlite3_stmt *q, int i,
 
 static void load_check(struct state *s, sqlite3_stmt *q)
 {
-    struct state_check *r = state_check_row(s, column_key(q));
+    char *modern = check_key_modern(column_key(q));
+    struct state_check *r =
+        state_check_row(s, modern != NULL ? modern : column_key(q));
     int st = sqlite3_column_int(q, 1);
 
     r->health.state = st == 1   ? HEALTH_UP
@@ -134,6 +137,7 @@ static void load_check(struct state *s, sqlite3_stmt *q)
     r->health.since_ms = column_time(s, q, 5);
     r->health.last_ms = column_time(s, q, 6);
     state_note(s, &r->note, (const char *)sqlite3_column_text(q, 7));
+    free(modern);
 }
 
 static void load_writes(const struct state *s, sqlite3_stmt *q,
@@ -244,10 +248,13 @@ static void load_kept(struct state *s, sqlite3_stmt *q)
 
 static void load_problem(struct state *s, sqlite3_stmt *q)
 {
-    struct state_problem *r = state_problem_row(s, column_key(q));
+    char *modern = check_key_modern(column_key(q)); /* "|" and a check's */
+    struct state_problem *r =
+        state_problem_row(s, modern != NULL ? modern : column_key(q));
 
     r->text = column_text(q, 1);
     r->since_wall_ms = sqlite3_column_int64(q, 2);
+    free(modern);
 }
 
 static int each_row(struct state *s, const char *sql, row_fn *fn, struct err *e)

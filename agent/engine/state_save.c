@@ -58,27 +58,24 @@ static int begin(struct state *s, const char *sql, struct writer *w)
                                                                         : -1;
 }
 
-static bool is_kept(const struct state_check *r, int64_t now_ms)
+static bool is_kept(const struct state_check *r)
 {
-    return r->used || now_ms - r->health.last_ms <= CHECK_KEPT_MS;
+    return r->used || state_now_ms() - r->health.last_ms <= CHECK_KEPT_MS;
 }
 
-/* Those that were not saved. A service would keep them for ever. */
-static void forget_checks(struct state *s)
+/* Others are forgotten: a service would keep them for ever. */
+static bool is_wanted(const struct state_check *r)
 {
-    int64_t now_ms = state_now_ms();
-
-    STATE_SWEEP(s, check, !is_kept(r, now_ms) && r->entry == NULL,
-                state_note(s, &r->note, NULL));
+    return is_kept(r) || r->entry != NULL;
 }
 
 static int save_checks(struct state *s, struct writer *w)
 {
-    int64_t now_ms = state_now_ms();
+    const struct state_check *r;
 
     /* A zone may have failed in this run: its checks are still wanted. */
-    for (struct state_check *r = state_checks(s); r != NULL; r = r->next) {
-        if (!is_kept(r, now_ms))
+    for (size_t at = 0; (r = state_checks(s, &at)) != NULL;) {
+        if (!is_kept(r))
             continue;
         put_text(w, r->key);
         put_int(w, (int64_t)r->health.state);
@@ -356,7 +353,7 @@ int state_save(struct state *s, struct err *e)
         state_clear_events(s);
         state_spec_saved(s);
         (void)sqlite3_db_release_memory(s->db); /* 2 MB of pages */
-        forget_checks(s);
+        state_check_sweep(s, is_wanted);
         return 0;
     }
     (void)err_set(e, ERR_LOCAL, "state: %s", sqlite3_errmsg(s->db));

@@ -1,7 +1,11 @@
 #ifndef TESTS_UNIT_STATE_COUNT_H
 #define TESTS_UNIT_STATE_COUNT_H
 
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
 
 #include "agent/engine/state.h"
 
@@ -17,9 +21,26 @@
         return n;                                                              \
     }
 
-STATE_COUNT_FN(check, checks)
 STATE_COUNT_FN(set, sets)
 STATE_COUNT_FN(spec, specs)
+
+static inline size_t count_checks(struct state *s)
+{
+    size_t n = 0, at = 0;
+
+    while (state_checks(s, &at) != NULL)
+        n++;
+    return n;
+}
+
+/* The only one. */
+static inline struct state_check *the_check(struct state *s)
+{
+    size_t at = 0;
+
+    assert_int_equal(count_checks(s), 1);
+    return state_checks(s, &at);
+}
 
 static inline size_t count_values(struct state *s)
 {

@@ -169,7 +169,7 @@ static void test_edit_keeps_rows(void **state)
     assert_string_equal(texts, "\"{}\"\n");
     free(texts);
     assert_string_equal(state_judges(s)->dcs, "dc1 5 6 1 1 0;");
-    assert_int_equal(state_checks(s)->health.streak, 3);
+    assert_int_equal(the_check(s)->health.streak, 3);
     assert_non_null(state_zones(s));
     assert_string_equal(state_problems(s)->text, "a problem");
     assert_string_equal(state_overrides(s)->user, "alice");

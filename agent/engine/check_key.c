@@ -1,0 +1,134 @@
+#include "agent/engine/check_key.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/duration.h"
+#include "agent/base/mem.h"
+
+static void add_text(struct buf *b, const char *name, const char *value)
+{
+    if (value != NULL)
+        buf_printf(b, " %s=%s", name, value);
+}
+
+static void add_number(struct buf *b, const char *name, int64_t value)
+{
+    if (value != 0)
+        buf_printf(b, " %s=%" PRId64, name, value);
+}
+
+static void add_parameters(struct buf *b, const struct spec_check *c)
+{
+    add_text(b, "path", c->path);
+    add_text(b, "host", c->host);
+    add_text(b, "serverName", c->server_name);
+    add_text(b, "method", c->method);
+    add_number(b, "unverified", !c->verify);
+    for (size_t i = 0; i < c->nheaders; i++)
+        add_text(b, c->headers[i].name, c->headers[i].value);
+    for (size_t i = 0; i < c->nstatus; i++)
+        buf_printf(b, " status=%" PRId64 "-%" PRId64, c->status[i].from,
+                   c->status[i].to);
+    add_text(b, "body", c->body);
+    add_text(b, "bodyMatch", c->body_match);
+    for (size_t i = 0; i < c->njson; i++)
+        add_text(b, c->json[i].name, c->json[i].value);
+    add_text(b, "send", c->send);
+    add_text(b, "expect", c->expect);
+    add_text(b, "name", c->dns_name);
+    add_text(b, "type", c->dns_type);
+    add_text(b, "service", c->service);
+    add_text(b, "command", c->command);
+    add_number(b, "minCertDays", c->min_cert_days);
+    add_number(b, "followRedirects", c->follow_redirects);
+}
+
+static void add_targets(struct buf *b, const struct check *k)
+{
+    char text[ADDR_TEXT_SIZE];
+
+    if (k->host != NULL)
+        buf_printf(b, " %s:%u", k->host, k->spec->port);
+    for (size_t i = 0; i < k->ntargets; i++)
+        buf_printf(b, " %s", addr_format_port(&k->targets[i], text));
+    if (k->ntargets > 1)
+        buf_printf(b, " need=%u", k->need);
+}
+
+static void add_timeout(struct buf *b, int64_t timeout_ms, bool repeated)
+{
+    char text[32];
+
+    buf_printf(b, " %s%s", duration_format(timeout_ms, text),
+               repeated ? "+" : "");
+}
+
+static void add_thresholds(struct buf *b, uint32_t success, uint32_t failure)
+{
+    buf_printf(b, " %" PRIu32 "/%" PRIu32, success, failure);
+}
+
+void check_key_write(struct check *k, struct buf *b)
+{
+    const struct spec_check *s = k->spec;
+
+    buf_str(b, spec_check_kind_name(s->kind));
+    add_targets(b, k);
+    add_parameters(b, s);
+    add_text(b, "for", k->name);
+    add_timeout(b, s->timeout_ms, s->repeat_timeout);
+    k->probe_key_len = (uint32_t)strlen(buf_get(b));
+    add_thresholds(b, s->required_success, s->required_failure);
+}
+
+/* --- old ones ------------------------------------------------------------- */
+
+/* The last place in text where part begins, or NULL. */
+static const char *find_last(const char *text, const char *part)
+{
+    const char *last = NULL;
+
+    while ((text = strstr(text, part)) != NULL)
+        last = text++;
+    return last;
+}
+
+/* The whole of tail is "timeout=MS[ repeat] success=N failure=N". */
+static bool read_old(const char *tail, int64_t *timeout_ms, bool *repeated,
+                     uint32_t *success, uint32_t *failure)
+{
+    int end = 0;
+
+    if (sscanf(tail, " timeout=%" SCNd64 "%n", timeout_ms, &end) != 1)
+        return false;
+    tail += end;
+    *repeated = strncmp(tail, " repeat", 7) == 0;
+    tail += *repeated ? 7 : 0;
+    end = 0;
+    return sscanf(tail, " success=%" SCNu32 " failure=%" SCNu32 "%n", success,
+                  failure, &end) == 2 &&
+           tail[end] == '\0';
+}
+
+char *check_key_modern(const char *key)
+{
+    const char *tail = find_last(key, " timeout=");
+    uint32_t success, failure;
+    int64_t timeout_ms;
+    char *modern;
+    bool repeated;
+    struct buf b;
+
+    if (tail == NULL ||
+        !read_old(tail, &timeout_ms, &repeated, &success, &failure))
+        return NULL;
+    buf_init(&b, strlen(key) + 64);
+    buf_printf(&b, "%.*s", (int)(tail - key), key);
+    add_timeout(&b, timeout_ms, repeated);
+    add_thresholds(&b, success, failure);
+    modern = mem_strdup(buf_get(&b));
+    buf_fini(&b);
+    return modern;
+}
