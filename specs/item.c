@@ -150,7 +150,7 @@ static int read_row(struct spec_reader *r, const struct spec_value *v,
         spec_check_read(r, given[SPEC_ROW_CHECK], &r->rows, &item->rec.checks,
                         &nchecks) != 0)
         return -1;
-    item->rec.nchecks = (uint32_t)nchecks;
+    item->rec.nchecks = (uint16_t)nchecks;
     return read_ttl(r, given[SPEC_ROW_TTL], item);
 }
 
@@ -192,7 +192,7 @@ static int read_dr(struct spec_reader *r,
 {
     const struct spec_value *dr = given[SPEC_ITEM_DR];
     const struct spec_value *none = given[SPEC_ITEM_DR_IF_NO_RECORDS];
-    bool said = false;
+    bool said = false, only_then = false;
 
     if (item->rec.fallback) {
         const struct spec_value *v = dr != NULL     ? dr
@@ -206,9 +206,9 @@ static int read_dr(struct spec_reader *r,
                                     "recovery too; accepted: \"%s\" in records",
                                     v->name);
     }
-    if (none != NULL &&
-        spec_member_bool(r, none, &item->rec.dr_if_no_records) != 0)
+    if (none != NULL && spec_member_bool(r, none, &only_then) != 0)
         return -1;
+    item->rec.dr_if_no_records = only_then;
     if (read_cond(r, given[SPEC_ITEM_DR_COND], &item->rec.dr_cond) != 0)
         return -1;
     item->rec.dr = item->rec.dr_if_no_records || item->rec.dr_cond != NULL;
@@ -266,12 +266,15 @@ static int read_numbers(struct spec_reader *r,
     int64_t n = 0;
 
     item->prio_given = prio != NULL;
-    if (prio != NULL &&
-        spec_member_number(r, prio, MEMBER(PRIO), &item->rec.prio) != 0)
+    if (prio != NULL && spec_member_number(r, prio, MEMBER(PRIO), &n) != 0)
         return -1;
-    if (after != NULL && spec_member_number(r, after, MEMBER(RETURN_AFTER),
-                                            &item->rec.return_after_ms) != 0)
+    item->rec.prio = (int32_t)n;
+    n = 0;
+    if (after != NULL &&
+        spec_member_number(r, after, MEMBER(RETURN_AFTER), &n) != 0)
         return -1;
+    item->rec.return_after_ms = (uint32_t)n;
+    n = 0;
     if (back != NULL && spec_member_number(r, back, MEMBER(RETURN), &n) != 0)
         return -1;
     item->rec.return_manual = n == 1;
@@ -312,7 +315,7 @@ static int read_record(struct spec_reader *r, const struct spec_value *v,
     if (check != NULL &&
         spec_check_read(r, check, &r->own, &item->rec.checks, &nchecks) != 0)
         return -1;
-    item->rec.nchecks = (uint32_t)nchecks;
+    item->rec.nchecks = (uint16_t)nchecks;
     if (read_cond(r, given[SPEC_ITEM_IF], &item->rec.when) != 0 ||
         read_dc(r, given[SPEC_ITEM_DC], item) != 0 ||
         read_dr(r, given, item) != 0 ||

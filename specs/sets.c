@@ -54,15 +54,15 @@ static void overlay(int64_t v[SPEC_NDEFAULTS], const struct spec_defaults *d)
     put(&v[SPEC_DEFAULT_FAILURE], d->required_failure > 0, d->required_failure);
 }
 
-static void resolve(const struct spec_reader *r, const struct spec *s,
+static void resolve(const struct spec_reader *r, const struct spec_apex *top,
                     const int64_t *base, struct spec_basis *b)
 {
     int64_t min = r->ctx->min_period_ms;
 
     memcpy(b->v, base, sizeof b->v);
     if (!r->apex && r->ctx->apex != NULL)
-        overlay(b->v, &r->ctx->apex->defaults);
-    overlay(b->v, &s->defaults);
+        overlay(b->v, &r->ctx->apex->top->defaults);
+    overlay(b->v, &top->defaults);
     /* Nobody wrote a period below the limit: it is the default's. */
     if (b->v[SPEC_DEFAULT_ACCESS] < min)
         b->v[SPEC_DEFAULT_ACCESS] = min;
@@ -71,11 +71,11 @@ static void resolve(const struct spec_reader *r, const struct spec *s,
 }
 
 void spec_sets_defaults(struct spec_reader *r, const struct spec_doc *d,
-                        struct spec *s)
+                        struct spec_apex *top)
 {
-    s->defaults = written(d->defaults);
-    resolve(r, s, built_in, &r->own);
-    resolve(r, s, built_in_rows, &r->rows);
+    top->defaults = written(d->defaults);
+    resolve(r, top, built_in, &r->own);
+    resolve(r, top, built_in_rows, &r->rows);
     r->rows.rows = true;
 }
 
@@ -157,7 +157,7 @@ static void number_items(struct spec_doc *d)
         item->rec.position = (uint32_t)n++;
         places[item->array]++;
         if (!item->prio_given)
-            item->rec.prio = (int64_t)places[item->array];
+            item->rec.prio = (int32_t)places[item->array];
     }
 }
 
@@ -272,7 +272,7 @@ static int fill_set(struct spec_reader *r, const struct spec_doc *d,
     set->damping = policy(d, set, SPEC_OWN_DAMPING, 1) != 0;
     set->ttl_s = -1;
     for (size_t i = 0; i < n; i++) {
-        int64_t ttl_s = items[i]->rec.ttl_s;
+        int32_t ttl_s = items[i]->rec.ttl_s;
 
         recs[i] = items[i]->rec;
         if (recs[i].dc >= 0)
@@ -284,7 +284,7 @@ static int fill_set(struct spec_reader *r, const struct spec_doc *d,
     }
     set->records = recs;
     set->fallback = recs + set->nrecords;
-    set->nfallback = n - set->nrecords;
+    set->nfallback = (uint32_t)n - set->nrecords;
     if (set->nrecords == 0)
         return spec_member_fail(r, items[0]->at,
                                 "a fallback for %s %s, of which no record is "
@@ -416,7 +416,7 @@ static int build(struct spec_reader *r, struct spec_doc *d, struct spec *s,
             return -1;
     }
     s->sets = b.sets;
-    s->nsets = b.n;
+    s->nsets = (uint32_t)b.n;
     return check_cname(r, s, d);
 }
 

@@ -20,7 +20,7 @@ void keytable_remove(struct keytable *t, const void *row); /* one that is in */
  * out: *at — for the next; less by one once the row has been removed
  * returns NULL: no more. Nothing may be added meanwhile. */
 void *keytable_next(const struct keytable *t, size_t *at);
-void keytable_fini(struct keytable *t);                    /* frees no row */
+void keytable_fini(struct keytable *t); /* frees no row */
 
 /* A row, zeroed, with a copy of the text as its key: one piece of memory,
  * freed by free. key_at: as in the table */

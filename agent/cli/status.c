@@ -139,12 +139,9 @@ static void print_table(struct state *s, const char *want)
     for (size_t i = 0; i < n; i++) {
         const struct state_value *v = lines[i].v;
         char *type = type_text(&lines[i].p);
-        const char *cells[] = {lines[i].p.name,
-                               type,
-                               v->data,
-                               health_of(v),
-                               shown_of(v),
-                               v->note != NULL ? v->note : ""};
+        const char *cells[] = {lines[i].p.name, type,
+                               v->data,         health_of(v),
+                               shown_of(v),     v->note != NULL ? v->note : ""};
 
         if (is_asked(want, &lines[i].p))
             table_row(t, cells);

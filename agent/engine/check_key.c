@@ -21,28 +21,30 @@ static void add_number(struct buf *b, const char *name, int64_t value)
 
 static void add_parameters(struct buf *b, const struct spec_check *c)
 {
-    add_text(b, "path", c->path);
-    add_text(b, "host", c->host);
-    add_text(b, "serverName", c->server_name);
-    add_text(b, "method", c->method);
+    const struct spec_dialog *d = spec_dialog_of(c);
+
+    add_text(b, "path", d->path);
+    add_text(b, "host", d->host);
+    add_text(b, "serverName", d->server_name);
+    add_text(b, "method", d->method);
     add_number(b, "unverified", !c->verify);
-    for (size_t i = 0; i < c->nheaders; i++)
-        add_text(b, c->headers[i].name, c->headers[i].value);
-    for (size_t i = 0; i < c->nstatus; i++)
-        buf_printf(b, " status=%" PRId64 "-%" PRId64, c->status[i].from,
-                   c->status[i].to);
-    add_text(b, "body", c->body);
-    add_text(b, "bodyMatch", c->body_match);
-    for (size_t i = 0; i < c->njson; i++)
-        add_text(b, c->json[i].name, c->json[i].value);
-    add_text(b, "send", c->send);
-    add_text(b, "expect", c->expect);
-    add_text(b, "name", c->dns_name);
-    add_text(b, "type", c->dns_type);
-    add_text(b, "service", c->service);
-    add_text(b, "command", c->command);
-    add_number(b, "minCertDays", c->min_cert_days);
-    add_number(b, "followRedirects", c->follow_redirects);
+    for (size_t i = 0; i < d->nheaders; i++)
+        add_text(b, d->headers[i].name, d->headers[i].value);
+    for (size_t i = 0; i < d->nstatus; i++)
+        buf_printf(b, " status=%" PRId64 "-%" PRId64, d->status[i].from,
+                   d->status[i].to);
+    add_text(b, "body", d->body);
+    add_text(b, "bodyMatch", d->body_match);
+    for (size_t i = 0; i < d->njson; i++)
+        add_text(b, d->json[i].name, d->json[i].value);
+    add_text(b, "send", d->send);
+    add_text(b, "expect", d->expect);
+    add_text(b, "name", d->dns_name);
+    add_text(b, "type", d->dns_type);
+    add_text(b, "service", d->service);
+    add_text(b, "command", d->command);
+    add_number(b, "minCertDays", d->min_cert_days);
+    add_number(b, "followRedirects", d->follow_redirects);
 }
 
 static void add_targets(struct buf *b, const struct check *k)

@@ -499,8 +499,7 @@ void judge_memory_init(struct judge_memory *m, const struct spec *s)
 {
     m->ntruth = judge_ntruth(s);
     m->ndcs = s->ndcs;
-    m->truth =
-        m->ntruth > 0 ? mem_array(m->ntruth, sizeof *m->truth) : NULL;
+    m->truth = m->ntruth > 0 ? mem_array(m->ntruth, sizeof *m->truth) : NULL;
     m->dcs = m->ndcs > 0 ? mem_array(m->ndcs, sizeof *m->dcs) : NULL;
 }
 

@@ -14,7 +14,7 @@
 
 /* Of a value that the agent has written: most never are. */
 struct memory_writes {
-    int64_t last_ms; /* 0: none */
+    int64_t last_ms;                       /* 0: none */
     int64_t withdrawals_ms[MEMORY_EVENTS]; /* because of checks; newest first */
     int64_t reclaims_ms[MEMORY_EVENTS];    /* taken out again after others had
                                               put it in; newest first */

@@ -206,10 +206,10 @@ static void limit_reclaims(struct plan_set *set, int64_t now_ms)
 
         if (v->publish && !v->dropped)
             v->memory->put_in = false;
-        v->reclaim_held = !v->publish && v->published && v->memory->put_in &&
-                          set->type != SPEC_CNAME &&
-                          events_since(reclaims_ms, now_ms - HOUR_MS) >=
-                              RECLAIMS_PER_HOUR;
+        v->reclaim_held =
+            !v->publish && v->published && v->memory->put_in &&
+            set->type != SPEC_CNAME &&
+            events_since(reclaims_ms, now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
         if (v->reclaim_held) {
             v->publish = true;
             again_at(set, reclaims_ms[RECLAIMS_PER_HOUR - 1] + HOUR_MS, now_ms);
@@ -506,8 +506,7 @@ static void remember_withdrawal(struct plan_set *set, struct plan_value *v,
     if (!plan_is_check_withdrawal(v))
         return;
     event_add(memory_writes(m)->withdrawals_ms, now_ms);
-    recent =
-        events_since(m->writes->withdrawals_ms, now_ms - 10 * MINUTE_MS);
+    recent = events_since(m->writes->withdrawals_ms, now_ms - 10 * MINUTE_MS);
     if (set->damping && (m->damp > 0 || recent >= DAMP_AFTER) &&
         m->damp < MEMORY_DAMP_MOST)
         m->damp++;

@@ -62,8 +62,7 @@ void round_tell_value(struct round_zone *z, size_t set, size_t value)
     const char *why = world_note(z->world, &z->world->sets[set], value);
     bool first = !pv->memory->seen;
 
-    if (pv->healthy == TRI_FALSE &&
-        (first || row->healthy || row->unknown))
+    if (pv->healthy == TRI_FALSE && (first || row->healthy || row->unknown))
         round_tell(z->round, ROUND_UNAVAILABLE, z->name, ps->name, type,
                    pv->data, false, why);
     else if (pv->healthy == TRI_TRUE && !first && !row->healthy &&

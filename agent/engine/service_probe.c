@@ -412,8 +412,8 @@ void service_probe_stop(struct service *svc)
     if (svc->tick != NULL)
         uv_close((uv_handle_t *)svc->tick, free_handle);
     svc->tick = NULL;
-    for (size_t at = 0; svc->state != NULL &&
-                        (row = state_checks(svc->state, &at)) != NULL;) {
+    for (size_t at = 0;
+         svc->state != NULL && (row = state_checks(svc->state, &at)) != NULL;) {
         struct service_entry *n = row->entry;
 
         if (n != NULL && n->n > 1)

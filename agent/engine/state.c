@@ -25,7 +25,8 @@ struct state_check *state_check_row(struct state *s, const char *key)
     return row;
 }
 
-void state_check_sweep(struct state *s, bool (*keep)(const struct state_check *))
+void state_check_sweep(struct state *s,
+                       bool (*keep)(const struct state_check *))
 {
     struct state_check *r;
 

@@ -37,9 +37,9 @@ struct state_check {
     char key[];  /* kind, target, parameters and thresholds: check_key.h */
 };
 struct state_value {
-    struct memory_value memory; /* first: state_value_of */
-    const char *note;           /* why it is down or held */
-    struct state_value *next;   /* of the same set */
+    struct memory_value memory;                   /* first: state_value_of */
+    const char *note;                             /* why it is down or held */
+    struct state_value *next;                     /* of the same set */
     bool published : 1, healthy : 1, unknown : 1; /* for status; as of the last
                                                      round */
     bool would : 1; /* observe: a change was announced, and is not made */

@@ -53,7 +53,7 @@ struct world_spec {
     const struct spec *spec;
     struct judge_memory memory;
     struct state_judge *row; /* where memory is saved; NULL: nothing was */
-    struct judge_dc *dcs;        /* last judgement, as spec.dcs */
+    struct judge_dc *dcs;    /* last judgement, as spec.dcs */
     uint32_t *values; /* numbers in judge order, those of one record chained by
                          next; 0: claimed by another owner */
     size_t nrecords;
@@ -74,7 +74,7 @@ struct world {
     size_t nspecs;
     struct spec_claim *claims;
     size_t nclaims;
-    struct world_set *sets; /* as plan.sets */
+    struct world_set *sets;     /* as plan.sets */
     struct world_value *values; /* of all sets, one after the other */
     struct plan_value *plan_values;
     struct plan_zone plan;

@@ -252,8 +252,7 @@ static void same_plan(struct trial *t, const struct pw *other, size_t s,
         size_t k = mirrored && i < main ? main - 1 - i : i;
 
         MUST(t, s, a->values[i].publish == b->values[k].publish);
-        MUST(t, s,
-             memory_equal(a->values[i].memory, b->values[k].memory));
+        MUST(t, s, memory_equal(a->values[i].memory, b->values[k].memory));
     }
 }
 

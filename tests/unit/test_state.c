@@ -165,38 +165,6 @@ static void test_nothing_known(void **state)
     room_close(&r);
 }
 
-/* Keys as older versions wrote them: what is known of the check stays, and a
- * problem of it is no news. */
-static void test_old_check_keys(void **state)
-{
-    struct room r;
-    struct state *s;
-
-    (void)state;
-    room_open(&r);
-    s = room_state(&r);
-    room_save(s);
-    state_close(s);
-    room_sql(&r, "INSERT INTO checks VALUES('tcp 192.0.2.1:443 timeout=1000 "
-                 "repeat success=1 failure=2',2,1,0,9,0,0,'refused');"
-                 "INSERT INTO problems VALUES('|tcp 192.0.2.1:443 timeout=1000 "
-                 "repeat success=1 failure=2','text',5)");
-    s = room_state(&r);
-    assert_int_equal(
-        state_check_get(s, "tcp 192.0.2.1:443 1s+ 1/2")->health.streak, 9);
-    assert_int_equal(the_check(s)->health.state, HEALTH_DOWN);
-    assert_string_equal(the_check(s)->note, "refused");
-    assert_false(
-        state_problem(s, "|tcp 192.0.2.1:443 1s+ 1/2", false, "text"));
-    room_save(s);
-    state_close(s);
-    assert_int_equal(
-        room_sql_int(&r, "SELECT streak FROM checks "
-                         "WHERE key='tcp 192.0.2.1:443 1s+ 1/2'"),
-        9);
-    room_close(&r);
-}
-
 static void test_in_memory(void **state)
 {
     struct state *s = NULL;
@@ -599,7 +567,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_nothing_known),
-        cmocka_unit_test(test_old_check_keys),
         cmocka_unit_test(test_in_memory),
         cmocka_unit_test(test_reboot),
         cmocka_unit_test(test_clock_set_back),

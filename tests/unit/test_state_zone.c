@@ -35,8 +35,7 @@ static void test_sweep(void **state)
     (void)state_set_get(s, "a.", "empty.a.", "A");
     (void)state_judge_get(s, "a.", "www.a.");
     state_zone_unmark(s, "a.");
-    assert_ptr_equal(value_get(s, "a.", "www.a.", "A", "192.0.2.1"),
-                     kept);
+    assert_ptr_equal(value_get(s, "a.", "www.a.", "A", "192.0.2.1"), kept);
     state_zone_sweep(s, "a.");
     assert_int_equal(count_values(s), 2); /* one, and of aa. */
     assert_int_equal(count_sets(s), 2);
