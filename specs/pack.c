@@ -188,22 +188,6 @@ static void put_set(struct pack *p, const struct spec *s, struct spec_set *set)
     set->fallback = recs + set->nrecords;
 }
 
-/* Of the apex alone. */
-static void put_top(struct pack *p, struct spec *s)
-{
-    bool apex = strcmp(s->owner, s->zone) == 0;
-    struct spec_apex *top = put(p, s->top, apex, sizeof *top);
-    const char **names;
-
-    s->top = top;
-    if (top == NULL)
-        return;
-    names = put(p, top->names, top->nnames, sizeof *names);
-    for (size_t i = 0; i < top->nnames; i++)
-        text(p, &names[i]);
-    top->names = names;
-}
-
 static struct spec *put_spec(struct pack *p, struct spec *from)
 {
     struct spec *s = put(p, from, 1, sizeof *s);
@@ -215,7 +199,6 @@ static struct spec *put_spec(struct pack *p, struct spec *from)
 
     text(p, &s->owner);
     s->zone = s->owner + strlen(s->owner) - strlen(s->zone);
-    put_top(p, s);
     for (size_t i = 0; i < s->nchecks; i++)
         put_check(p, &checks[i]);
     for (size_t i = 0; i < s->ndcs; i++)
@@ -272,21 +255,20 @@ struct spec *spec_pack(struct spec *from, struct arena *scratch)
 {
     size_t n = count_positions(from);
     struct pack p = {.scratch = scratch, .cap_lens = TEXTS};
-    struct arena *a;
     struct spec *s;
 
     p.lens = arena_room(scratch, TEXTS * sizeof *p.lens);
     p.seen = arena_array(scratch, n, sizeof(struct spec_record *));
     (void)put_spec(&p, from);
     memset(p.seen, 0, n * sizeof(struct spec_record *));
-    a = arena_sized(p.nthings + p.ntexts);
-    p.things = arena_room(a, p.nthings + p.ntexts);
+    p.things = mem_alloc(p.nthings + p.ntexts);
     p.texts = (char *)p.things + p.nthings;
     p.nthings = p.ntexts = p.nchecks = 0;
     p.copies = true;
     s = put_spec(&p, from);
-    s->arena = a;
+    s->arena = NULL;
     s->doc = NULL;
+    s->top = NULL;
     pack_warnings(s, from);
     return s;
 }

@@ -303,7 +303,10 @@ void spec_free(struct spec *s)
     if (s == NULL)
         return;
     spec_forget_warnings(s);
-    arena_free(s->arena);
+    if (s->arena != NULL)
+        arena_free(s->arena);
+    else
+        free(s);
 }
 
 void spec_forget_warnings(struct spec *s)

@@ -253,7 +253,8 @@ struct spec_apex {
 struct spec {
     const char *owner;           /* canonical */
     const char *zone;            /* canonical; the end of owner */
-    const struct spec_apex *top; /* of an apex spec; NULL: it is none */
+    const struct spec_apex *top; /* always there in an apex spec; elsewhere of
+                                    no matter, or NULL */
     /* Everything that its records can name: its own, and of the apex spec
      * what it uses; named things first, by name. */
     const struct spec_check *checks;
@@ -270,7 +271,8 @@ struct spec {
     const struct spec_doc *doc; /* the merged document as written: what a
                                    child reads named things from, and what is
                                    printed; NULL: not kept */
-    struct arena *arena;
+    struct arena *arena; /* of all of it; NULL: it is one piece of memory that
+                            begins here */
     struct arena *notes; /* of the warnings; NULL: they lie in arena */
 };
 

@@ -270,6 +270,7 @@ cJSON *explain_set(struct explain *x, size_t i)
 {
     const struct world_set *set = &x->when.w->sets[i];
     const struct plan_set *ps = set->plan;
+    const char *reason = state_set_of(ps->memory)->reason;
     cJSON *o = cJSON_CreateObject(), *list;
 
     x->when.spec = set->spec;
@@ -281,8 +282,8 @@ cJSON *explain_set(struct explain *x, size_t i)
         (void)cJSON_AddStringToObject(o, "view", set->claim->set->view);
     (void)cJSON_AddNumberToObject(o, "tier", ps->decision.tier);
     (void)cJSON_AddStringToObject(o, "reason", plan_reason(ps));
-    if (set->row->reason != NULL)
-        (void)cJSON_AddStringToObject(o, "lastReason", set->row->reason);
+    if (reason != NULL)
+        (void)cJSON_AddStringToObject(o, "lastReason", reason);
     add_hold(x, o, ps);
     add_rules(o, set->claim->set);
     add_worst_case(x, o, set);

@@ -6,6 +6,7 @@
 
 #include "agent/base/duration.h"
 #include "agent/base/mem.h"
+#include "specs/check.h"
 
 static void add_text(struct buf *b, const char *name, const char *value)
 {
@@ -27,7 +28,7 @@ static void add_parameters(struct buf *b, const struct spec_check *c)
     add_text(b, "host", d->host);
     add_text(b, "serverName", d->server_name);
     add_text(b, "method", d->method);
-    add_number(b, "unverified", !c->verify);
+    add_number(b, "unverified", spec_check_forms[c->kind].tls && !c->verify);
     for (size_t i = 0; i < d->nheaders; i++)
         add_text(b, d->headers[i].name, d->headers[i].value);
     for (size_t i = 0; i < d->nstatus; i++)
@@ -85,6 +86,8 @@ void check_key_write(struct check *k, struct buf *b)
     add_thresholds(b, s->required_success, s->required_failure);
 }
 
+#define UNVERIFIED " unverified=1"
+
 /* --- old ones ------------------------------------------------------------- */
 
 /* The last place in text where part begins, or NULL. */
@@ -95,6 +98,25 @@ static const char *find_last(const char *text, const char *part)
     while ((text = strstr(text, part)) != NULL)
         last = text++;
     return last;
+}
+
+/* in: key — of a check, up to its timeout, len bytes
+ * returns what is to be left out of it: they said of kinds without TLS, too,
+ * that nothing is verified; NULL: nothing */
+static const char *find_needless(const char *key, size_t len)
+{
+    const char *kind = key[0] == '|' ? key + 1 : key; /* of a problem */
+    const char *at = strstr(key, UNVERIFIED);
+
+    if (at == NULL || at >= key + len)
+        return NULL;
+    for (int k = 0; k < SPEC_CHECK_NKINDS; k++) {
+        size_t n = strlen(spec_check_forms[k].name);
+
+        if (strncmp(kind, spec_check_forms[k].name, n) == 0 && kind[n] == ' ')
+            return spec_check_forms[k].tls ? NULL : at;
+    }
+    return NULL;
 }
 
 /* The whole of tail is "timeout=MS[ repeat] success=N failure=N". */
@@ -116,7 +138,7 @@ static bool read_old(const char *tail, int64_t *timeout_ms, bool *repeated,
 
 char *check_key_modern(const char *key)
 {
-    const char *tail = find_last(key, " timeout=");
+    const char *tail = find_last(key, " timeout="), *needless;
     uint32_t success, failure;
     int64_t timeout_ms;
     char *modern;
@@ -127,7 +149,12 @@ char *check_key_modern(const char *key)
         !read_old(tail, &timeout_ms, &repeated, &success, &failure))
         return NULL;
     buf_init(&b, strlen(key) + 64);
-    buf_printf(&b, "%.*s", (int)(tail - key), key);
+    needless = find_needless(key, (size_t)(tail - key));
+    if (needless != NULL) {
+        buf_add(&b, key, (size_t)(needless - key));
+        key = needless + strlen(UNVERIFIED);
+    }
+    buf_add(&b, key, (size_t)(tail - key));
     add_timeout(&b, timeout_ms, repeated);
     add_thresholds(&b, success, failure);
     modern = mem_strdup(buf_get(&b));

@@ -497,7 +497,7 @@ enum tri judge_cond(const struct spec *s, const struct judge_env *env,
 
 void judge_memory_init(struct judge_memory *m, const struct spec *s)
 {
-    m->ntruth = judge_ntruth(s);
+    m->ntruth = (uint32_t)judge_ntruth(s);
     m->ndcs = s->ndcs;
     m->truth = m->ntruth > 0 ? mem_array(m->ntruth, sizeof *m->truth) : NULL;
     m->dcs = m->ndcs > 0 ? mem_array(m->ndcs, sizeof *m->dcs) : NULL;

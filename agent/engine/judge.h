@@ -53,9 +53,8 @@ struct judge_memory {
      * not local; else 1 + the record's place in judge order), then the
      * records' own `if`, then their drCond. NULL: the spec has no condition. */
     enum tri *truth;
-    size_t ntruth;
     struct judge_dc_memory *dcs; /* as spec.dcs; NULL: none */
-    size_t ndcs;
+    uint32_t ntruth, ndcs;
 };
 
 struct judge_dc {

@@ -489,7 +489,7 @@ void plan_make(struct plan_zone *zone)
         struct plan_set *set = looked_at(zone, i);
 
         set->memory->tier = set->decision.tier;
-        set->nchanges = count_changes(set);
+        set->nchanges = (uint32_t)count_changes(set);
     }
 }
 

@@ -65,29 +65,30 @@ enum plan_hold {
     PLAN_UNSEEN,   /* the provider's records could not be read */
 };
 
+/* One for each name: bytes count. */
 struct plan_set {
-    const char *name; /* canonical */
-    enum spec_type type;
-    enum spec_order order;
-    uint32_t take;
-    enum spec_all_down all_down;
-    bool damping;
-    const char *view; /* NULL: none */
-    bool unmapped;    /* its view means nothing to the agent */
-    size_t audience;  /* 0: everybody's; else 1 + the place of its view in the
-                         zone's section */
-    bool foreign;     /* CNAME: a value that is not in the spec is published */
-    bool frozen;      /* the operator wants no writes */
-    bool observed;    /* the provider's records were read */
-    bool masked;      /* DNS answers with something else: see struct rrset */
+    const char *name;          /* canonical */
+    const char *view;          /* NULL: none */
     struct plan_value *values; /* chain order; the fallback, then dropped
                                   ones, after the records */
-    size_t nvalues;
     struct memory_set *memory;
+    uint32_t nvalues;
+    uint32_t take;
+    uint32_t audience; /* 0: everybody's; else 1 + the place of its view in the
+                          zone's section */
+    enum spec_type type : 8;
+    enum spec_order order : 8;
+    enum spec_all_down all_down : 8;
+    bool damping : 1;
+    bool unmapped : 1; /* its view means nothing to the agent */
+    bool foreign : 1;  /* CNAME: a value that is not in the spec is published */
+    bool frozen : 1;   /* the operator wants no writes */
+    bool observed : 1; /* the provider's records were read */
+    bool masked : 1;   /* DNS answers with something else: see struct rrset */
     /* out */
+    enum plan_hold hold : 8;
+    uint32_t nchanges; /* values whose publish differs from published */
     struct decision decision;
-    enum plan_hold hold;
-    size_t nchanges;  /* values whose publish differs from published */
     int64_t again_ms; /* when time alone may change the plan; 0: never */
 };
 

@@ -203,7 +203,7 @@ void round_report_set(struct round_zone *z, size_t set)
     }
     if (!round_audience_of(z, set)->observed)
         return;
-    state_note(z->round->state, &z->world->sets[set].row->reason,
+    state_note(z->round->state, &state_set_of(ps->memory)->reason,
                plan_reason(ps));
     for (size_t k = 0; k < ps->nvalues; k++)
         state_value_of(ps->values[k].memory)->published =

@@ -48,8 +48,8 @@ struct state_value {
 };
 /* Stays as long as it has values, used itself or not. */
 struct state_set {
-    struct memory_set memory;
-    const char *reason; /* a note */
+    struct memory_set memory; /* first: state_set_of */
+    const char *reason;       /* a note */
     struct state_set *next;
     struct state_value *values; /* in the order of their making */
     bool used;
@@ -188,6 +188,10 @@ struct state_override *state_overrides(struct state *s);
 static inline struct state_value *state_value_of(struct memory_value *m)
 {
     return (struct state_value *)m;
+}
+static inline struct state_set *state_set_of(struct memory_set *m)
+{
+    return (struct state_set *)m;
 }
 /* A row that is there, or NULL; not marked as used. */
 struct state_judge *state_judge_find(struct state *s, const char *key);

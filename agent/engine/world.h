@@ -39,13 +39,11 @@ struct world_leaf {
 
 struct world_set {
     const struct spec_claim *claim;
-    size_t spec;                /* index into world.specs */
     struct world_value *values; /* of world.values; as plan.values */
-    const char *type_text;      /* "A", "A eu" in a view: the state's key */
     const char *label;          /* "A", "A view eu": for people */
-    struct state_set *row;
     struct plan_set *plan;
-    bool judged; /* is in world.judged */
+    uint32_t spec; /* index into world.specs */
+    bool judged;   /* is in world.judged */
 };
 
 /* A spec in force. */
@@ -56,11 +54,9 @@ struct world_spec {
     struct judge_dc *dcs;    /* last judgement, as spec.dcs */
     uint32_t *values; /* numbers in judge order, those of one record chained by
                          next; 0: claimed by another owner */
-    size_t nrecords;
     const struct world_leaf *leaves; /* by check, then place */
-    size_t nleaves;
-    size_t *sets; /* that its records are in: indices into world.sets */
-    size_t nsets;
+    uint32_t *sets; /* that its records are in: indices into world.sets */
+    uint32_t nrecords, nleaves, nsets;
     bool dirty; /* to be judged again */
 };
 

@@ -143,15 +143,17 @@ static struct state_judge *remembered(struct world *w, const struct spec *s)
     return row;
 }
 
-static void build_spec(struct build *b, size_t i, const struct spec *s)
+/* room: for the numbers of its values */
+static void build_spec(struct build *b, size_t i, const struct spec *s,
+                       uint32_t *room)
 {
     struct world *w = b->w;
     struct world_spec *ws = &w->specs[i];
 
     ws->spec = s;
-    ws->nrecords = judge_nrecords(s);
+    ws->nrecords = (uint32_t)judge_nrecords(s);
     ws->dcs = arena_array(w->arena, s->ndcs, sizeof *ws->dcs);
-    ws->values = arena_array(w->arena, ws->nrecords, sizeof *ws->values);
+    ws->values = room;
     judge_memory_init(&ws->memory, s);
     ws->row = remembered(w, s);
     if (ws->row != NULL)
@@ -160,14 +162,33 @@ static void build_spec(struct build *b, size_t i, const struct spec *s)
     need_dcs(b, i);
 }
 
+static void build_specs(struct build *b, const struct spec *const *specs)
+{
+    struct world *w = b->w;
+    uint32_t *room;
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->nspecs; i++)
+        n += judge_nrecords(specs[i]);
+    room = arena_array(w->arena, n, sizeof *room);
+    for (size_t i = 0; i < w->nspecs; i++) {
+        build_spec(b, i, specs[i], room);
+        room += w->specs[i].nrecords;
+    }
+}
+
 /* --- sets ----------------------------------------------------------------- */
 
-/* "A", or "A eu" in a view: sets of one name and type are told apart. */
-static const char *type_text(struct arena *a, const struct spec_set *set)
+/* Under "A", or "A eu" in a view: sets of one name and type are told apart. */
+static struct state_set *row_of(struct world *w, const struct spec_set *set)
 {
-    if (set->view == NULL)
-        return spec_type_name(set->type);
-    return arena_printf(a, "%s %s", spec_type_name(set->type), set->view);
+    bool view = set->view != NULL;
+    char *type = mem_printf("%s%s%s", spec_type_name(set->type),
+                            view ? " " : "", view ? set->view : "");
+    struct state_set *row = state_set_get(w->state, w->zone, set->name, type);
+
+    free(type);
+    return row;
 }
 
 static const char *label(struct arena *a, const struct spec_set *set)
@@ -189,7 +210,8 @@ static struct plan_value *add_value(struct world *w, struct world_set *set,
     struct plan_set *ps = set->plan;
     struct plan_value *pv = &ps->values[ps->nvalues];
     struct world_value *wv = &set->values[ps->nvalues];
-    struct state_value *row = state_value_get(w->state, set->row, data);
+    struct state_value *row =
+        state_value_get(w->state, state_set_of(ps->memory), data);
 
     for (size_t k = 0; k < ps->nvalues && pv->twin == 0; k++)
         if (strcmp(ps->values[k].data, data) == 0)
@@ -236,7 +258,7 @@ static long first_place(const struct spec *s, const struct spec_set *set)
 /* Specs by where they are, to find their numbers. */
 struct numbered {
     const struct spec *spec;
-    size_t number;
+    uint32_t number;
 };
 
 static int by_place(const void *a, const void *b)
@@ -250,10 +272,11 @@ static int by_place(const void *a, const void *b)
 static void number_sets(struct world *w)
 {
     struct numbered *all = mem_array(w->nspecs, sizeof *all);
+    uint32_t *room = arena_array(w->arena, w->nclaims, sizeof *room);
 
     for (size_t i = 0; i < w->nspecs; i++) {
         all[i].spec = w->specs[i].spec;
-        all[i].number = i;
+        all[i].number = (uint32_t)i;
     }
     qsort(all, w->nspecs, sizeof *all, by_place);
     for (size_t i = 0; i < w->nclaims; i++) {
@@ -265,14 +288,14 @@ static void number_sets(struct world *w)
         w->specs[at->number].nsets++;
     }
     for (size_t i = 0; i < w->nspecs; i++) {
-        w->specs[i].sets =
-            arena_array(w->arena, w->specs[i].nsets, sizeof(size_t));
+        w->specs[i].sets = room;
+        room += w->specs[i].nsets;
         w->specs[i].nsets = 0;
     }
     for (size_t i = 0; i < w->nclaims; i++) {
         struct world_spec *ws = &w->specs[w->sets[i].spec];
 
-        ws->sets[ws->nsets++] = i;
+        ws->sets[ws->nsets++] = (uint32_t)i;
     }
     free(all);
 }
@@ -300,12 +323,10 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped,
     ws->claim = claim;
     ws->plan = ps;
     ws->values = w->values + from;
-    ws->type_text = type_text(w->arena, set);
     ws->label = label(w->arena, set);
-    ws->row = state_set_get(w->state, w->zone, set->name, ws->type_text);
     ps->view = set->view;
     ps->unmapped = audience < 0;
-    ps->audience = audience > 0 ? (size_t)audience : 0;
+    ps->audience = audience > 0 ? (uint32_t)audience : 0;
     ps->name = set->name;
     ps->type = set->type;
     ps->order = set->order;
@@ -313,7 +334,7 @@ static void build_set(struct build *b, size_t i, const struct dropped *dropped,
     ps->all_down = set->all_down;
     ps->damping = set->damping;
     ps->values = w->plan_values + from;
-    ps->memory = &ws->row->memory;
+    ps->memory = &row_of(w, set)->memory;
     for (size_t k = 0; k < set->nrecords; k++)
         add_record(b, ws, &set->records[k], place++);
     for (size_t k = 0; k < set->nfallback; k++)
@@ -524,8 +545,7 @@ struct world *world_new(struct arena *arena, const char *zone,
     w->nspecs = nspecs;
     w->specs = arena_array(arena, nspecs, sizeof *w->specs);
     w->dirty = arena_array(arena, nspecs, sizeof *w->dirty);
-    for (size_t i = 0; i < nspecs; i++)
-        build_spec(&b, i, specs[i]);
+    build_specs(&b, specs);
     resolve_claims(&b, specs, nspecs);
     world_views_spread(views, arena, &w->claims, &w->nclaims, &b.origins);
     w->plan.max_change_pct = 50;

@@ -198,7 +198,7 @@ static inline void pw_look(struct pw *w)
         to->damping = from->damping;
         to->observed = !from->unseen;
         to->values = w->values[s];
-        to->nvalues = from->n;
+        to->nvalues = (uint32_t)from->n;
         to->memory = &from->memory;
         for (size_t i = 0; i < from->n; i++) {
             struct plan_value *p = &w->values[s][i];

@@ -143,8 +143,13 @@ static void test_keys_are_read(void **state)
     c.repeat_timeout = true;
     k = add(&r, &c, &r.here);
     assert_string_equal(k->row->key, "tcp 192.0.2.1:443 1500ms+ 3/2");
-    expect_modern("tcp 192.0.2.1:443 timeout=1500 repeat success=3 failure=2",
+    expect_modern("tcp 192.0.2.1:443 unverified=1 timeout=1500 repeat "
+                  "success=3 failure=2",
                   k->row->key);
+    expect_modern("https 192.0.2.1:443 path=/ unverified=1 method=GET "
+                  "timeout=1500 success=3 failure=3",
+                  "https 192.0.2.1:443 path=/ unverified=1 method=GET 1500ms "
+                  "3/3");
     expect_modern("|udp 192.0.2.1:53 send= timeout=1 timeout=3000 success=1 "
                   "failure=1",
                   "|udp 192.0.2.1:53 send= timeout=1 3s 1/1");

@@ -357,9 +357,11 @@ static void test_old_check_keys(void **state)
     s = room_state(&r);
     room_save(s);
     state_close(s);
-    room_sql(&r, "INSERT INTO checks VALUES('tcp 192.0.2.1:443 timeout=1000 "
+    room_sql(&r, "INSERT INTO checks VALUES('tcp 192.0.2.1:443 unverified=1 "
+                 "timeout=1000 "
                  "repeat success=1 failure=2',2,1,0,9,0,0,'refused');"
-                 "INSERT INTO problems VALUES('|tcp 192.0.2.1:443 timeout=1000 "
+                 "INSERT INTO problems VALUES('|tcp 192.0.2.1:443 unverified=1 "
+                 "timeout=1000 "
                  "repeat success=1 failure=2','text',5)");
     s = room_state(&r);
     assert_int_equal(
