@@ -16,24 +16,27 @@
 #define PLAN_DAMP_MOST_MS (3600 * 1000LL)
 #define PLAN_BRAKE_WINDOW_MS (60 * 1000LL)
 #define PLAN_BRAKE_LEAST 3
+#define PLAN_NEED_MASK 0x3ffu /* what plan_value.need_failure can hold */
 
 /* One for each target: bytes count. */
 struct plan_value {
     const char *data; /* canonical */
     struct memory_value *memory;
-    int64_t return_after_ms;  /* 0: at once */
-    int64_t decided_ms;       /* when the check that decides was confirmed */
-    int64_t access_period_ms; /* the longest of its down checks */
-    int32_t ttl_s;            /* the spec's; -1 none */
-    uint32_t fail_streak;     /* the fewest failures in a row of them */
-    uint32_t need_failure;    /* the largest requiredFailure of them */
-    uint32_t twin;            /* 1 + the place of an earlier value with equal
-                                 data (records and fallbackRecords may share
-                                 one); 0: none. Twins are published together
-                                 and change once */
-    enum decide_class class : 8;
-    enum tri dr_cond : 8;
-    enum tri healthy : 8;
+    int64_t decided_ms;         /* when the check that decides was confirmed */
+    uint32_t access_period_ms;  /* the longest of its down checks; a day at
+                                   most */
+    uint32_t return_after_ms;   /* 0: at once; a week at most */
+    int32_t ttl_s;              /* the spec's; -1 none */
+    uint32_t fail_streak;       /* the fewest failures in a row of them */
+    uint32_t twin;              /* 1 + the place of an earlier value with equal
+                                   data (records and fallbackRecords may share
+                                   one); 0: none. Twins are published together
+                                   and change once */
+    uint32_t need_failure : 10; /* the largest requiredFailure of them; 1000 at
+                                   most: PLAN_NEED_MASK */
+    enum decide_class class : 2;
+    enum tri dr_cond : 2;
+    enum tri healthy : 2;
     bool fallback : 1; /* of fallbackRecords */
     bool dropped : 1;  /* no longer in the spec, still remembered */
     bool dr_if_no_records : 1;

@@ -104,8 +104,8 @@ static void hand_over(const struct judge_record *j, struct plan_value *v)
         v->class = DECIDE_PASSIVE;
     v->decided_ms = j->decided_ms;
     v->fail_streak = j->fail_streak;
-    v->need_failure = j->need_failure;
-    v->access_period_ms = j->access_period_ms;
+    v->need_failure = j->need_failure & PLAN_NEED_MASK;
+    v->access_period_ms = (uint32_t)j->access_period_ms;
 }
 
 static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)

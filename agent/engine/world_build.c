@@ -238,7 +238,8 @@ static void add_record(struct build *b, struct world_set *set,
     ws->values[place] = (uint32_t)(wv - b->w->values) + 1;
     pv->fallback = rec->fallback;
     pv->ttl_s = (int32_t)set->claim->set->ttl_s;
-    pv->class = rec->dr ? DECIDE_DR : DECIDE_NORMAL;
+    if (rec->dr)
+        pv->class = DECIDE_DR;
     pv->dr_if_no_records = rec->dr_if_no_records;
     pv->return_after_ms = rec->return_after_ms;
     pv->return_manual = rec->return_manual;

@@ -138,7 +138,7 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->class = v->class;
     p->dr_cond = v->dr_cond;
     p->dr_if_no_records = v->dr_if_no_records;
-    p->return_after_ms = v->return_after_ms;
+    p->return_after_ms = (uint32_t)v->return_after_ms;
     p->return_manual = v->return_manual;
     p->maintenance = v->maintenance && !v->dropped;
     p->fallback = v->fallback;
@@ -163,8 +163,8 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->never_up = !h->ever_up && !v->maintenance;
     p->decided_ms = h->since_ms;
     p->fail_streak = h->streak;
-    p->need_failure = v->rule.required_failure;
-    p->access_period_ms = v->rule.access_period_ms;
+    p->need_failure = v->rule.required_failure & PLAN_NEED_MASK;
+    p->access_period_ms = (uint32_t)v->rule.access_period_ms;
 }
 
 static inline void pw_look(struct pw *w)
