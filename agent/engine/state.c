@@ -306,7 +306,7 @@ void state_keep_all(struct state *s)
 
 void state_drop_spec(struct state *s, struct state_spec *row)
 {
-    STATE_SWEEP(s, spec, r == row, (free(r->texts), free(r->stale)));
+    STATE_SWEEP(s, spec, r == row, free(r->stale));
 }
 
 static void event_free(struct state_event_row *r)
@@ -356,7 +356,7 @@ void state_clear(struct state *s)
 {
     state_check_sweep(s, NULL);
     STATE_SWEEP(s, set, true, state_set_fini(s, r));
-    STATE_SWEEP(s, spec, true, (free(r->texts), free(r->stale)));
+    STATE_SWEEP(s, spec, true, free(r->stale));
     STATE_SWEEP(s, judge, true, (free(r->print), free(r->truth), free(r->dcs)));
     keytable_fini(&s->check_rows);
     keytable_fini(&s->set_rows.by_key);
@@ -369,6 +369,8 @@ void state_clear(struct state *s)
     CLEAR(kept, kepts, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);
+    arena_free(s->spec_texts);
+    s->spec_texts = NULL;
 }
 
 void state_clear_events(struct state *s)

@@ -56,8 +56,8 @@ struct state_set {
     char key[]; /* "zone|name|type" */
 };
 struct state_spec {
-    char *texts; /* the last good ones, where the file does not have them yet:
-                    state_spec_put, state_spec_texts */
+    const char *texts; /* the last good ones, where the file does not have them
+                          yet: state_spec_put, state_spec_texts. The state's */
     unsigned char print[STATE_PRINT_SIZE]; /* SHA-256 of them */
     int64_t good_wall_ms; /* when the text was last read and valid */
     int64_t gone_ms;      /* first look that said gone; 0: none */
@@ -205,7 +205,7 @@ struct state_problem *state_problems(struct state *s);
 void state_keep_zone(struct state *s, const char *zone);
 void state_drop_spec(struct state *s, struct state_spec *row);
 /* The last good texts of row, as txt_print writes them. Copied. */
-void state_spec_put(struct state_spec *row, const char *texts);
+void state_spec_put(struct state *s, struct state_spec *row, const char *texts);
 /* row->good must be true. returns the texts (heap, caller frees), or NULL with
  * e set (ERR_LOCAL: the file cannot be read) */
 char *state_spec_texts(struct state *s, const struct state_spec *row,

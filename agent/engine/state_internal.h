@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "agent/base/keytable.h"
+#include "agent/base/mem.h"
 #include "agent/engine/state.h"
 
 /* Shared by state.c (rows), state_file.c (opening, lock, damage),
@@ -32,6 +33,9 @@ struct state {
     struct state_value *last_value;
     struct state_set *last_set;
     struct keytable notes; /* struct note */
+    /* Of specs, until they are saved; NULL: none. Apart from what stays: freed
+     * one by one, they would leave a hole beside each spec. */
+    struct arena *spec_texts;
     struct state_zone *zones;
     struct state_override *overrides;
     struct state_stop *stops;
@@ -110,7 +114,7 @@ void state_set_fini(struct state *s, struct state_set *set);
 void state_spec_loaded(struct state_spec *row, const char *texts);
 /* Writes the rows, within the transaction. returns 0, or -1 (SQLite knows) */
 int state_spec_save(struct state *s);
-/* The transaction stands: memory lets go of the texts. */
-void state_spec_saved(struct state *s);
+/* After saving; done: the transaction stands, memory lets go of the texts. */
+void state_spec_saved(struct state *s, bool done);
 
 #endif

@@ -351,12 +351,13 @@ int state_save(struct state *s, struct err *e)
     if (save_all(s) == 0 && state_spec_save(s) == 0 && prune(s) == 0 &&
         sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         state_clear_events(s);
-        state_spec_saved(s);
+        state_spec_saved(s, true);
         (void)sqlite3_db_release_memory(s->db); /* 2 MB of pages */
         state_check_sweep(s, is_wanted);
         return 0;
     }
     (void)err_set(e, ERR_LOCAL, "state: %s", sqlite3_errmsg(s->db));
     (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    state_spec_saved(s, false);
     return -1;
 }

@@ -54,7 +54,7 @@ void state_zone_leave(struct state *s, const char *zone)
     state_zone_unmark(s, zone);
     state_zone_sweep(s, zone);
     UNMARK(spec, specs);
-    SWEEP(spec, (free(r->texts), free(r->stale)));
+    SWEEP(spec, free(r->stale));
     HASH_FIND_STR(s->zones, zone, row);
     if (row == NULL)
         return;

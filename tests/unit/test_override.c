@@ -151,7 +151,7 @@ static void test_edit_keeps_rows(void **state)
     assert_int_equal(state_open(r.path, false, &s, &e), 0);
     value_get(s, "z.", "www.z.", "A", "192.0.2.1")->memory.damp = 4;
     state_set_get(s, "z.", "www.z.", "A")->memory.tier = 2;
-    state_spec_put(state_spec_get(s, "z.", "www.z."), "\"{}\"\n");
+    state_spec_put(s, state_spec_get(s, "z.", "www.z."), "\"{}\"\n");
     state_text(&state_judge_get(s, "z.", "www.z.")->dcs, "dc1 5 6 1 1 0;");
     state_check_get(s, "tcp 192.0.2.1:80")->health.streak = 3;
     (void)state_zone_get(s, "z.");
@@ -409,7 +409,7 @@ static void put_spec(struct state *s, const char *owner, const char *text)
         *to++ = *text;
     }
     memcpy(to, "\"\n", 3);
-    state_spec_put(row, quoted);
+    state_spec_put(s, row, quoted);
     free(quoted);
 }
 

@@ -44,7 +44,7 @@ static void fill(struct state *s)
     set->memory.brake_since_ms = 17;
     set->memory.tier = 5;
     state_note(s, &set->reason, "held: 'quoted' \"text\" %s ü");
-    state_spec_put(spec, "\"[{name:x}]\"\n\"more\"\n");
+    state_spec_put(s, spec, "\"[{name:x}]\"\n\"more\"\n");
     spec->good_wall_ms = 19;
     spec->gone_ms = 23;
     state_text(&spec->stale, "SERVFAIL");
@@ -202,7 +202,7 @@ static int64_t age_after_reboot(int64_t wall_ms, int64_t boot_ms)
     state_set_get(s, "z.", "www.z.", "A")->memory.brake_since_ms =
         boot_ms - 300000;
     state_spec_get(s, "z.", "www.z.")->gone_ms = boot_ms - 300000;
-    state_spec_put(state_spec_get(s, "z.", "www.z."), "x");
+    state_spec_put(s, state_spec_get(s, "z.", "www.z."), "x");
     state_zone_get(s, "z.")->withdrawn_ms[0] = boot_ms - 300000;
     state_check_get(s, "k")->health.last_ms = boot_ms - 300000;
     state_check_get(s, "k")->health.since_ms = boot_ms - 300000;
@@ -298,7 +298,7 @@ static void test_unused_rows_go(void **state)
     (void)value_get(s, "other.", "www.other.", "A", "192.0.2.1");
     (void)state_set_get(s, "other.", "www.other.", "A");
     (void)state_zone_get(s, "other.");
-    state_spec_put(state_spec_get(s, "other.", "www.other."), "x");
+    state_spec_put(s, state_spec_get(s, "other.", "www.other."), "x");
     room_save(s);
     state_close(s);
     s = room_state(&r);
@@ -332,15 +332,15 @@ static void test_texts_of_specs(void **state)
     s = room_state(&r);
     row = state_spec_get(s, "z.", "www.z.");
     assert_false(row->good);
-    state_spec_put(row, "first");
+    state_spec_put(s, row, "first");
     assert_non_null(row->texts);
     expect_texts(s, row, "first");
     room_save(s);
     assert_null(row->texts);
     expect_texts(s, row, "first");
-    state_spec_put(row, "first");
+    state_spec_put(s, row, "first");
     assert_null(row->texts);
-    state_spec_put(row, "second");
+    state_spec_put(s, row, "second");
     expect_texts(s, row, "second");
     row->good_wall_ms = 7;
     room_save(s);
@@ -379,7 +379,7 @@ static void test_texts_without_a_file(void **state)
     room_open(&r);
     s = room_state(&r);
     row = state_spec_get(s, "z.", "www.z.");
-    state_spec_put(row, "text");
+    state_spec_put(s, row, "text");
     room_sql(&r, "DROP TABLE specs");
     assert_int_equal(state_save(s, &e), -1);
     expect_texts(s, row, "text");
