@@ -5,8 +5,6 @@
 
 /* Checks compared, and written for people. */
 
-const struct spec_dialog spec_no_dialog;
-
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);

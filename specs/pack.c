@@ -8,6 +8,9 @@
 #define TEXTS 128                   /* of most specs; others have more */
 #define ALIGN _Alignof(struct spec) /* of all that a spec consists of */
 
+const struct spec_dialog spec_no_dialog;
+const struct spec_rare spec_no_rare;
+
 /* The same walk twice: over what was read, to learn the sizes, and while it
  * is copied. */
 struct pack {
@@ -145,6 +148,25 @@ static void put_checks(struct pack *p, struct spec_record *r)
     p->nchecks = r->nchecks;
 }
 
+static void put_rare(struct pack *p, const struct spec_set *set,
+                     struct spec_record *r)
+{
+    bool says = r->rare != NULL &&
+                memcmp(r->rare, &spec_no_rare, sizeof spec_no_rare) != 0;
+    struct spec_rare *rare = put(p, r->rare, says, sizeof *rare);
+
+    r->rare = rare;
+    if (rare == NULL)
+        return;
+    if (rare->view != NULL && set->view != NULL &&
+        strcmp(rare->view, set->view) == 0)
+        rare->view = set->view;
+    else
+        text(p, &rare->view);
+    put_cond(p, &rare->when);
+    put_cond(p, &rare->dr_cond);
+}
+
 /* A record that stands in several views is written once. */
 static void put_record(struct pack *p, const struct spec_set *set,
                        struct spec_record *r)
@@ -155,10 +177,6 @@ static void put_record(struct pack *p, const struct spec_set *set,
         *r = *seen;
         return;
     }
-    if (r->view != NULL && set->view != NULL && strcmp(r->view, set->view) == 0)
-        r->view = set->view;
-    else
-        text(p, &r->view);
     if (strcmp(r->name, set->name) == 0)
         r->name = set->name;
     else
@@ -166,8 +184,7 @@ static void put_record(struct pack *p, const struct spec_set *set,
     text(p, &r->data);
     text(p, &r->pointer);
     put_checks(p, r);
-    put_cond(p, &r->when);
-    put_cond(p, &r->dr_cond);
+    put_rare(p, set, r);
     p->seen[r->position] = r;
 }
 

@@ -111,9 +111,9 @@ static void print_item(struct spec_printer *p, const struct spec_item *item,
         (void)snprintf(prio, sizeof prio, "%" PRId32, rec->prio);
         spec_print_raw(p, prio);
     }
-    if (rec->view != NULL) {
+    if (spec_rare_of(rec)->view != NULL) {
         spec_print_key(p, NULL, "view");
-        spec_print_string(p, NULL, rec->view);
+        spec_print_string(p, NULL, spec_rare_of(rec)->view);
     }
     spec_print_close(p, '}');
 }

@@ -103,7 +103,8 @@ static int compare_tier(const struct spec_item *a, const struct spec_item *b)
     int c = compare_type(a, b);
 
     if (c == 0)
-        c = compare_view(a->rec.view, b->rec.view);
+        c = compare_view(spec_rare_of(&a->rec)->view,
+                         spec_rare_of(&b->rec)->view);
     return c != 0 ? c : (int)a->rec.fallback - (int)b->rec.fallback;
 }
 
@@ -319,7 +320,8 @@ static int view_set(struct spec_reader *r, const struct spec_doc *d,
             b->gather[n++] = common[i];
     }
     qsort(b->gather, n, sizeof *b->gather, by_rank);
-    return fill_set(r, d, b->gather, n, own[0]->rec.view, &b->sets[b->n++]);
+    return fill_set(r, d, b->gather, n, spec_rare_of(&own[0]->rec)->view,
+                    &b->sets[b->n++]);
 }
 
 /* The sets of one name and type. */
@@ -329,14 +331,16 @@ static int type_sets(struct spec_reader *r, const struct spec_doc *d,
     size_t common = 0, end, views = 0;
     bool records = false;
 
-    for (; common < n && items[common]->rec.view == NULL; common++)
+    for (; common < n && spec_rare_of(&items[common]->rec)->view == NULL;
+         common++)
         records |= !items[common]->rec.fallback;
     if (records || common == n)
         if (fill_set(r, d, items, common, NULL, &b->sets[b->n++]) != 0)
             return -1;
     for (size_t i = common; i < n; i = end) {
-        for (end = i; end < n && compare_view(items[i]->rec.view,
-                                              items[end]->rec.view) == 0;)
+        for (end = i; end < n &&
+                      compare_view(spec_rare_of(&items[i]->rec)->view,
+                                   spec_rare_of(&items[end]->rec)->view) == 0;)
             end++;
         if (++views > VIEWS_MAX)
             return spec_member_fail(r, items[i]->at,

@@ -184,17 +184,22 @@ struct spec_dc {
 /* --- records and sets ------------------------------------------------------
  */
 
-/* One for each target: bytes count. */
-struct spec_record {
-    const char *name;     /* canonical */
-    const char *data;     /* canonical: RFC 5952 address or canonical name */
-    const size_t *checks; /* of `check`: indices into spec.checks, ANDed */
+/* What few records say. */
+struct spec_rare {
     const struct spec_cond *when;    /* `if`; NULL: none */
     const struct spec_cond *dr_cond; /* NULL: none */
     const char *view;                /* NULL: in every view */
-    const char *pointer;             /* "/records/0" of its document */
-    struct addr addr;                /* A, AAAA */
-    uint32_t return_after_ms;        /* 0: at once; a week at most */
+};
+
+/* One for each target: bytes count. */
+struct spec_record {
+    const char *name;       /* canonical */
+    const char *data;       /* canonical: RFC 5952 address or canonical name */
+    const size_t *checks;   /* of `check`: indices into spec.checks, ANDed */
+    struct spec_rare *rare; /* read by spec_rare_of; NULL: nothing of it */
+    const char *pointer;    /* "/records/0" of its document */
+    struct addr addr;       /* A, AAAA */
+    uint32_t return_after_ms; /* 0: at once; a week at most */
     int32_t prio;      /* place in the chain: `prio`, else the position in its
                           array counted from 1; smaller comes first */
     uint32_t position; /* in reading order, breaks ties */
@@ -208,6 +213,13 @@ struct spec_record {
     bool dr_if_no_records : 1;
     bool return_manual : 1;
 };
+
+extern const struct spec_rare spec_no_rare;
+
+static inline const struct spec_rare *spec_rare_of(const struct spec_record *r)
+{
+    return r->rare != NULL ? r->rare : &spec_no_rare;
+}
 
 /* The records of one (name, type, view). Where a name and type has records
  * with views, those without one stand in the set of every view, and in one

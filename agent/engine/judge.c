@@ -55,11 +55,12 @@ static bool has_conditions(const struct spec *s)
         const struct spec_set *set = &s->sets[i];
 
         for (size_t k = 0; k < set->nrecords; k++)
-            if (set->records[k].when != NULL || set->records[k].dr_cond != NULL)
+            if (spec_rare_of(&set->records[k])->when != NULL ||
+                spec_rare_of(&set->records[k])->dr_cond != NULL)
                 return true;
         for (size_t k = 0; k < set->nfallback; k++)
-            if (set->fallback[k].when != NULL ||
-                set->fallback[k].dr_cond != NULL)
+            if (spec_rare_of(&set->fallback[k])->when != NULL ||
+                spec_rare_of(&set->fallback[k])->dr_cond != NULL)
                 return true;
     }
     return s->nscenarios > 0;
@@ -374,8 +375,8 @@ static void take_record(const struct blame *b, const struct spec_record *rec,
 {
     for (size_t i = 0; i < rec->nchecks; i++)
         take_leaf(b, rec->checks[i], place);
-    if (rec->when != NULL)
-        take_cond(b, rec->when, place);
+    if (spec_rare_of(rec)->when != NULL)
+        take_cond(b, spec_rare_of(rec)->when, place);
     if (rec->dc >= 0)
         take_dc(b, &b->j->s->dcs[rec->dc]);
 }
@@ -390,8 +391,10 @@ static enum tri record_truth(struct judge *j, const struct spec_record *rec,
 
     for (size_t i = 0; i < rec->nchecks; i++)
         t = tri_and(t, check_truth(j, rec->checks[i], &at));
-    if (rec->when != NULL)
-        t = tri_and(t, settle(j, slot, cond_truth(j, rec->when, &at), &at));
+    if (spec_rare_of(rec)->when != NULL)
+        t = tri_and(
+            t,
+            settle(j, slot, cond_truth(j, spec_rare_of(rec)->when, &at), &at));
     if (rec->dc >= 0)
         t = tri_and(t, j->dcs[rec->dc].in_service);
     return t;
@@ -405,8 +408,9 @@ static void judge_dr(struct judge *j, const struct spec_record *rec, long place,
     size_t slot = j->s->nscenarios * (1 + n) + n + (size_t)place;
 
     out->dr_cond = TRI_FALSE;
-    if (rec->dr_cond != NULL)
-        out->dr_cond = settle(j, slot, cond_truth(j, rec->dr_cond, &at), &at);
+    if (spec_rare_of(rec)->dr_cond != NULL)
+        out->dr_cond = settle(
+            j, slot, cond_truth(j, spec_rare_of(rec)->dr_cond, &at), &at);
 }
 
 static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,

@@ -253,8 +253,8 @@ const char *world_note(const struct world *w, const struct world_set *set,
         return "its data centre is in maintenance";
     for (size_t i = 0; i < rec->nchecks; i++)
         note_check(check_of(ws, rec->checks[i], place), &best);
-    if (rec->when != NULL)
-        note_cond(ws, rec->when, place, &best);
+    if (spec_rare_of(rec)->when != NULL)
+        note_cond(ws, spec_rare_of(rec)->when, place, &best);
     if (rec->dc >= 0)
         note_dc(ws, (size_t)rec->dc, &best);
     return best != NULL && best->row->note != NULL ? best->row->note : "";

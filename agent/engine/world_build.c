@@ -111,10 +111,10 @@ static void need_record(struct build *b, size_t spec,
 
     for (size_t i = 0; i < rec->nchecks; i++)
         need_check(b, spec, rec->checks[i], rec, place);
-    if (rec->when != NULL)
-        need_cond(b, spec, rec->when, rec, place);
-    if (rec->dr_cond != NULL)
-        need_cond(b, spec, rec->dr_cond, rec, place);
+    if (spec_rare_of(rec)->when != NULL)
+        need_cond(b, spec, spec_rare_of(rec)->when, rec, place);
+    if (spec_rare_of(rec)->dr_cond != NULL)
+        need_cond(b, spec, spec_rare_of(rec)->dr_cond, rec, place);
     if (rec->dc >= 0 && s->dcs[rec->dc].fresh != NULL)
         need_cond(b, spec, s->dcs[rec->dc].fresh, rec, place);
 }

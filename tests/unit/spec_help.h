@@ -120,14 +120,15 @@ HELP void help_same_records(const struct spec_record *a,
         assert_int_equal(a[i].nchecks, b[i].nchecks);
         for (size_t k = 0; k < a[i].nchecks; k++)
             assert_int_equal(a[i].checks[k], b[i].checks[k]);
-        help_same_cond(a[i].when, b[i].when);
-        help_same_cond(a[i].dr_cond, b[i].dr_cond);
+        help_same_cond(spec_rare_of(&a[i])->when, spec_rare_of(&b[i])->when);
+        help_same_cond(spec_rare_of(&a[i])->dr_cond,
+                       spec_rare_of(&b[i])->dr_cond);
         assert_int_equal(a[i].dc, b[i].dc);
         assert_int_equal(a[i].dr, b[i].dr);
         assert_int_equal(a[i].dr_if_no_records, b[i].dr_if_no_records);
         assert_int_equal(a[i].return_after_ms, b[i].return_after_ms);
         assert_int_equal(a[i].return_manual, b[i].return_manual);
-        help_same_text(a[i].view, b[i].view);
+        help_same_text(spec_rare_of(&a[i])->view, spec_rare_of(&b[i])->view);
     }
 }
 

@@ -459,7 +459,8 @@ static void test_memory(void **state)
     (void)world_judge(r.world, 2000);
     assert_int_equal(r.world->plan.sets[0].values[0].healthy, TRI_TRUE);
     assert_int_equal(
-        world_cond(r.world, 0, r.specs[0]->sets[0].records[0].when, 0),
+        world_cond(r.world, 0,
+                   spec_rare_of(&r.specs[0]->sets[0].records[0])->when, 0),
         TRI_TRUE);
     assert_ptr_equal(world_check(r.world, 0, 0, -1), checks_at(r.checks, 0));
     room_close(&r);
