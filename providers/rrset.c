@@ -88,6 +88,7 @@ void rrset_list_fini(struct rrset_list *l)
         for (size_t k = 0; k < l->sets[i].n; k++)
             free(l->sets[i].values[k].data);
         free(l->sets[i].values);
+        free(l->sets[i].name);
     }
     free(l->sets);
     free(l->index);
@@ -157,11 +158,25 @@ static struct rrset *add_set(struct rrset_list *l, const char *name,
     grow_index(l);
     l->sets = mem_grow(l->sets, &l->cap, l->n, sizeof *l->sets);
     s = &l->sets[l->n];
-    (void)snprintf(s->name, sizeof s->name, "%s", name);
+    s->name = mem_strdup(name);
     s->type = t;
     l->index[slot(l, name, t)] = l->n + 1;
     l->n++;
     return s;
+}
+
+/* Most sets have one or two. */
+static struct rr_value *add_value(struct rrset *s)
+{
+    size_t cap = s->cap;
+
+    if (s->values == NULL) {
+        cap = 2;
+        s->values = mem_array(cap, sizeof *s->values);
+    }
+    s->values = mem_grow(s->values, &cap, s->n, sizeof *s->values);
+    s->cap = (uint32_t)cap;
+    return &s->values[s->n++];
 }
 
 void rrset_list_add(struct rrset_list *l, const char *name, enum rr_type t,
@@ -182,8 +197,7 @@ void rrset_list_add(struct rrset_list *l, const char *name, enum rr_type t,
         (enabled == any_enabled && ttl_s < s->ttl_s))
         s->ttl_s = ttl_s;
     if (v == NULL) {
-        s->values = mem_grow(s->values, &s->cap, s->n, sizeof *s->values);
-        v = &s->values[s->n++];
+        v = add_value(s);
         v->data = mem_strdup(data);
     }
     v->enabled |= enabled;

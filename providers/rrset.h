@@ -20,14 +20,14 @@ struct rr_value {
 };
 
 struct rrset {
-    char name[NAME_SIZE]; /* canonical */
+    char *name; /* canonical */
     enum rr_type type;
     uint32_t ttl_s; /* the smallest of the enabled values; of all values while
                        none is enabled */
     bool masked;    /* the provider answers with addresses of its own (a proxy):
                        DNS does not show the values */
     struct rr_value *values;
-    size_t n, cap;
+    uint32_t n, cap;
 };
 
 struct rrset_list {

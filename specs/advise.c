@@ -194,7 +194,7 @@ int64_t spec_worst_case_ms(const struct spec *s, const struct spec_set *set,
     if (ms < 0)
         return -1;
     return ms + debounce_ms + provider_ms +
-           (set->ttl_s > 0 ? set->ttl_s * 1000 : 0);
+           (set->ttl_s > 0 ? set->ttl_s * (int64_t)1000 : 0);
 }
 
 static const char *set_name(const struct spec_set *set, char out[400])
@@ -214,12 +214,12 @@ static void advise_ttl(struct advise *a, const struct spec_set *set)
         return;
     if (set->ttl_s > TTL_LONG_S)
         say(a, SPEC_ADVICE_TTL_LONG, set->records[0].pointer,
-            "%s has a TTL of %" PRId64 " s: resolvers hand out a withdrawn "
+            "%s has a TTL of %" PRId32 " s: resolvers hand out a withdrawn "
             "value for so long; at most %d s is advised",
             set_name(set, name), set->ttl_s, TTL_LONG_S);
-    else if (set->ttl_s * 1000 > ms * TTL_DETECTION_TIMES)
+    else if (set->ttl_s * (int64_t)1000 > ms * TTL_DETECTION_TIMES)
         say(a, SPEC_ADVICE_TTL_DETECTION, set->records[0].pointer,
-            "%s has a TTL of %" PRId64 " s, while a failure is known after %s",
+            "%s has a TTL of %" PRId32 " s, while a failure is known after %s",
             set_name(set, name), set->ttl_s, duration_format(ms, text));
 }
 
@@ -263,12 +263,13 @@ static int own_name(void *arg, const struct spec_check *c)
     struct about *about = arg;
     char text[200];
 
-    if (c->kind == SPEC_CHECK_DNS && name_equal(c->dns_name, about->rec->name))
+    if (c->kind == SPEC_CHECK_DNS &&
+        name_equal(spec_dialog_of(c)->dns_name, about->rec->name))
         say(about->a, SPEC_ADVICE_OWN_NAME, c->pointer,
             "%s asks for %s, the very name that it steers: what it finds "
             "depends on what it decides",
             spec_check_text(c, text, sizeof text), about->rec->name);
-    if (c->follow_redirects > 0)
+    if (spec_dialog_of(c)->follow_redirects > 0)
         say(about->a, SPEC_ADVICE_OWN_NAME, c->pointer,
             "%s follows redirects: one to %s resolves the very name that it "
             "steers",

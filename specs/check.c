@@ -117,12 +117,20 @@ static int read_query(struct spec_reader *r, const char *text,
         return -1;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(types[i], slash + 1) == 0) {
-            c->dns_name = arena_strdup(r->arena, name);
-            c->dns_type = types[i];
+            spec_check_dialog(r, c)->dns_name = arena_strdup(r->arena, name);
+            c->dialog->dns_type = types[i];
             return 0;
         }
     }
     return -1;
+}
+
+struct spec_dialog *spec_check_dialog(struct spec_reader *r,
+                                      struct spec_check *c)
+{
+    if (c->dialog == NULL)
+        c->dialog = arena_alloc(r->arena, sizeof *c->dialog);
+    return c->dialog;
 }
 
 int spec_check_rest(struct spec_reader *r, const char *text,
@@ -130,7 +138,9 @@ int spec_check_rest(struct spec_reader *r, const char *text,
 {
     switch (spec_check_forms[c->kind].rest) {
     case SPEC_REST_PATH:
-        return text[0] == '/' ? read_path(r, text, &c->path) : -1;
+        return text[0] == '/'
+                   ? read_path(r, text, &spec_check_dialog(r, c)->path)
+                   : -1;
     case SPEC_REST_QUERY:
         return read_query(r, text, c);
     case SPEC_REST_SERVICE:
@@ -138,7 +148,7 @@ int spec_check_rest(struct spec_reader *r, const char *text,
             strspn(text + 1, LETTERS DIGITS "._-/") != strlen(text + 1) ||
             strlen(text) > 256)
             return -1;
-        c->service = arena_strdup(r->arena, text + 1);
+        spec_check_dialog(r, c)->service = arena_strdup(r->arena, text + 1);
         return 0;
     default:
         return -1;
@@ -184,7 +194,7 @@ static int read_url(struct spec_reader *r, const struct spec_value *v,
         return form_error(r, v, c->kind);
     memcpy(name, text, host);
     name[host] = '\0';
-    if (spec_check_host(r, name, &c->host) != 0)
+    if (spec_check_host(r, name, &spec_check_dialog(r, c)->host) != 0)
         return spec_member_error(
             r, v,
             "a URL with a host name; it gives Host, SNI and port, never the "
@@ -203,7 +213,7 @@ static int read_url(struct spec_reader *r, const struct spec_value *v,
             return form_error(r, v, c->kind);
     }
     c->port = (uint16_t)port;
-    if (text[n] != '\0' && read_path(r, text + n, &c->path) != 0)
+    if (text[n] != '\0' && read_path(r, text + n, &c->dialog->path) != 0)
         return form_error(r, v, c->kind);
     return 0;
 }
@@ -215,7 +225,7 @@ static int read_command(struct spec_reader *r, const struct spec_value *v,
 
     if (!spec_scope_is_name(name))
         return form_error(r, v, c->kind);
-    c->command = arena_strdup(r->arena, name);
+    spec_check_dialog(r, c)->command = arena_strdup(r->arena, name);
     if (ctx->commands == NULL)
         return 0;
     for (size_t i = 0; i < ctx->ncommands; i++)
@@ -291,6 +301,7 @@ void spec_check_fill(struct spec_reader *r, const struct spec_value *v,
     static const struct spec_range found = {200, 399};
     const struct spec_check_form *f = &spec_check_forms[c->kind];
     bool http = f->rest == SPEC_REST_PATH;
+    struct spec_dialog *d;
     char ptr[SPEC_POINTER_SIZE];
 
     c->timeout_ms = b->v[SPEC_DEFAULT_TIMEOUT] > 0 ? b->v[SPEC_DEFAULT_TIMEOUT]
@@ -305,11 +316,12 @@ void spec_check_fill(struct spec_reader *r, const struct spec_value *v,
     c->pointer = arena_strdup(r->arena, spec_value_pointer(v, ptr));
     if (!http)
         return;
-    c->method = "GET";
-    if (c->path == NULL)
-        c->path = "/";
-    c->status = &found;
-    c->nstatus = 1;
+    d = spec_check_dialog(r, c);
+    d->method = "GET";
+    if (d->path == NULL)
+        d->path = "/";
+    d->status = &found;
+    d->nstatus = 1;
 }
 
 int spec_check_define(struct spec_reader *r, const struct spec_value *v,

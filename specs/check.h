@@ -63,6 +63,11 @@ MUST_CHECK int spec_check_shorthand(struct spec_reader *r,
  * returns 0, or -1 (nothing set) */
 MUST_CHECK int spec_check_rest(struct spec_reader *r, const char *text,
                                struct spec_check *c);
+/* The dialog of a check that is being read, to be written: made where there is
+ * none yet. */
+struct spec_dialog *spec_check_dialog(struct spec_reader *r,
+                                      struct spec_check *c)
+    __attribute__((returns_nonnull));
 /* A host name for Host or SNI: canonical without the final dot.
  * returns 0, or -1 (nothing set) */
 MUST_CHECK int spec_check_host(struct spec_reader *r, const char *text,

@@ -58,8 +58,8 @@ int spec_check_status(struct spec_reader *r, const struct spec_value *v,
     for (; k != NULL; k = list ? k->next : NULL)
         if (!spec_value_is_scalar(k) || read_range(k->text, &out[n++]) != 0)
             return spec_member_error(r, k, STATUS_ACCEPTED);
-    c->status = out;
-    c->nstatus = n;
+    spec_check_dialog(r, c)->status = out;
+    c->dialog->nstatus = n;
     return 0;
 }
 
@@ -141,8 +141,8 @@ int spec_check_headers(struct spec_reader *r, const struct spec_value *v,
         out[n].name = v->sorted[i]->name;
         out[n++].value = v->sorted[i]->text;
     }
-    c->headers = out;
-    c->nheaders = n;
+    spec_check_dialog(r, c)->headers = out;
+    c->dialog->nheaders = n;
     return 0;
 }
 
@@ -202,7 +202,7 @@ int spec_check_json(struct spec_reader *r, const struct spec_value *v,
         out[i].name = k->name;
         out[i].value = json_text(r, k);
     }
-    c->json = out;
-    c->njson = v->n;
+    spec_check_dialog(r, c)->json = out;
+    c->dialog->njson = v->n;
     return 0;
 }

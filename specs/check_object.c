@@ -188,6 +188,7 @@ static int read_type(struct spec_reader *r, const struct spec_value *v,
 static int check_twice(struct spec_reader *r, const struct spec_check *c,
                        const struct spec_value *const *given)
 {
+    const struct spec_dialog *d = spec_dialog_of(c);
     const struct {
         size_t member;
         bool said;
@@ -195,8 +196,8 @@ static int check_twice(struct spec_reader *r, const struct spec_check *c,
         {C_PORT, c->port != 0},
         {C_TARGET, c->target.family != 0},
         {C_TARGETS, c->target.family != 0},
-        {C_PATH, c->path != NULL || c->service != NULL || c->dns_name != NULL},
-        {C_HOST, c->host != NULL},
+        {C_PATH, d->path != NULL || d->service != NULL || d->dns_name != NULL},
+        {C_HOST, d->host != NULL},
     };
 
     for (size_t i = 0; i < sizeof twice / sizeof twice[0]; i++)
@@ -264,7 +265,7 @@ static int read_targets(struct spec_reader *r, const struct spec_value *v,
         return spec_member_error(r, need, "at most the number of targets, %zu",
                                  n);
     c->targets = list;
-    c->ntargets = n;
+    c->ntargets = (uint32_t)n;
     c->need = (uint32_t)count;
     return 0;
 }
@@ -297,7 +298,8 @@ static int read_where(struct spec_reader *r, const struct spec_value *object,
                 : c->kind == SPEC_CHECK_GRPC ? "\"/service\""
                                              : "a path that begins with \"/\", "
                                                "other characters as %%XX");
-    } else if (c->kind == SPEC_CHECK_DNS && c->dns_name == NULL) {
+    } else if (c->kind == SPEC_CHECK_DNS &&
+               spec_dialog_of(c)->dns_name == NULL) {
         return spec_member_fail(r, object,
                                 "\"path\" is missing; a check of kind dns "
                                 "needs it: \"/name/TYPE\"");
@@ -319,13 +321,14 @@ static int read_counts(struct spec_reader *r,
                        const struct spec_value *const *given,
                        struct spec_check *c)
 {
+    struct spec_dialog *d = spec_check_dialog(r, c);
     const struct {
         size_t member;
         uint32_t *count;
         int64_t *ms;
     } numbers[] = {
-        {C_MIN_CERT_DAYS, &c->min_cert_days, NULL},
-        {C_REDIRECTS, &c->follow_redirects, NULL},
+        {C_MIN_CERT_DAYS, &d->min_cert_days, NULL},
+        {C_REDIRECTS, &d->follow_redirects, NULL},
         {C_TIMEOUT, NULL, &c->timeout_ms},
         {C_ACCESS, NULL, &c->access_period_ms},
         {C_RETRY, NULL, &c->retry_period_ms},
@@ -356,13 +359,14 @@ static int read_answer(struct spec_reader *r,
                        const struct spec_value *const *given,
                        struct spec_check *c)
 {
+    struct spec_dialog *d = spec_check_dialog(r, c);
     const struct {
         size_t member;
         const char **text;
-    } texts[] = {{C_BODY, &c->body},
-                 {C_BODY_MATCH, &c->body_match},
-                 {C_SEND, &c->send},
-                 {C_EXPECT, &c->expect}};
+    } texts[] = {{C_BODY, &d->body},
+                 {C_BODY_MATCH, &d->body_match},
+                 {C_SEND, &d->send},
+                 {C_EXPECT, &d->expect}};
     const struct spec_value *method = given[C_METHOD];
     int64_t n;
 
@@ -372,7 +376,7 @@ static int read_answer(struct spec_reader *r,
                                "a string that is not empty",
                                texts[i].text) != 0)
             return -1;
-    if (c->send != NULL && !r->ctx->allow_active)
+    if (d->send != NULL && !r->ctx->allow_active)
         return spec_check_active(r, given[C_SEND], "sending a payload");
     if (method != NULL) {
         if (spec_member_number(r, method, &members[C_METHOD], &n) != 0)
@@ -380,7 +384,7 @@ static int read_answer(struct spec_reader *r,
         if (n >= METHOD_ACTIVE && !r->ctx->allow_active)
             return spec_check_active(r, method,
                                      "a method other than GET and HEAD");
-        c->method = methods[n];
+        d->method = methods[n];
     }
     if (spec_check_status(r, given[C_STATUS], c) != 0 ||
         spec_check_headers(r, given[C_HEADERS], c) != 0)
@@ -392,14 +396,16 @@ int spec_check_object(struct spec_reader *r, const struct spec_value *v,
                       const struct spec_basis *b, struct spec_check *c)
 {
     const struct spec_value *given[C_N];
+    struct spec_dialog *d;
 
     if (spec_member_collect(r, v, &spec_check_members, given) != 0 ||
         read_type(r, given[C_TYPE], c) != 0 || check_kinds(r, c, given) != 0 ||
         check_twice(r, c, given) != 0 || read_where(r, v, given, c) != 0)
         return -1;
     spec_check_fill(r, v, b, c);
-    if (read_host(r, given[C_HOST], &c->host) != 0 ||
-        read_host(r, given[C_SERVER_NAME], &c->server_name) != 0 ||
+    d = spec_check_dialog(r, c);
+    if (read_host(r, given[C_HOST], &d->host) != 0 ||
+        read_host(r, given[C_SERVER_NAME], &d->server_name) != 0 ||
         (given[C_VERIFY] != NULL &&
          spec_member_bool(r, given[C_VERIFY], &c->verify) != 0) ||
         read_counts(r, given, c) != 0)

@@ -35,12 +35,12 @@ static bool same_place(const struct spec_check *a, const struct spec_check *b)
     return true;
 }
 
-static bool same_question(const struct spec_check *a,
-                          const struct spec_check *b)
+static bool same_question(const struct spec_dialog *a,
+                          const struct spec_dialog *b)
 {
     return same_text(a->path, b->path) && same_text(a->host, b->host) &&
            same_text(a->server_name, b->server_name) &&
-           same_text(a->method, b->method) && a->verify == b->verify &&
+           same_text(a->method, b->method) &&
            same_pairs(a->headers, a->nheaders, b->headers, b->nheaders) &&
            same_text(a->send, b->send) && same_text(a->dns_name, b->dns_name) &&
            same_text(a->dns_type, b->dns_type) &&
@@ -49,7 +49,8 @@ static bool same_question(const struct spec_check *a,
            a->follow_redirects == b->follow_redirects;
 }
 
-static bool same_answer(const struct spec_check *a, const struct spec_check *b)
+static bool same_answer(const struct spec_dialog *a,
+                        const struct spec_dialog *b)
 {
     if (a->nstatus != b->nstatus || !same_text(a->body, b->body) ||
         !same_text(a->body_match, b->body_match) ||
@@ -66,8 +67,10 @@ static bool same_answer(const struct spec_check *a, const struct spec_check *b)
 
 bool spec_check_equal(const struct spec_check *a, const struct spec_check *b)
 {
-    return same_place(a, b) && same_question(a, b) && same_answer(a, b) &&
-           a->timeout_ms == b->timeout_ms &&
+    const struct spec_dialog *x = spec_dialog_of(a), *y = spec_dialog_of(b);
+
+    return same_place(a, b) && same_question(x, y) && same_answer(x, y) &&
+           a->verify == b->verify && a->timeout_ms == b->timeout_ms &&
            a->access_period_ms == b->access_period_ms &&
            a->retry_period_ms == b->retry_period_ms &&
            a->required_success == b->required_success &&
@@ -79,10 +82,11 @@ bool spec_check_equal(const struct spec_check *a, const struct spec_check *b)
 bool spec_check_wants_host(const struct spec_check *c)
 {
     const struct spec_check_form *f = &spec_check_forms[c->kind];
+    const struct spec_dialog *d = spec_dialog_of(c);
 
-    if (f->rest == SPEC_REST_PATH && c->host == NULL)
+    if (f->rest == SPEC_REST_PATH && d->host == NULL)
         return true;
-    return f->tls && c->server_name == NULL && c->host == NULL;
+    return f->tls && d->server_name == NULL && d->host == NULL;
 }
 
 bool spec_check_is_local(const struct spec_check *c)
@@ -113,41 +117,44 @@ static size_t add(char *out, size_t size, size_t used, const char *text)
 static size_t add_url(const struct spec_check *c, char *out, size_t size)
 {
     const struct spec_check_form *f = &spec_check_forms[c->kind];
+    const struct spec_dialog *d = spec_dialog_of(c);
     char port[16] = "";
     size_t used;
 
-    if (f->rest != SPEC_REST_PATH || c->host == NULL)
+    if (f->rest != SPEC_REST_PATH || d->host == NULL)
         return 0;
     if (c->port != f->port)
         (void)snprintf(port, sizeof port, ":%u", (unsigned)c->port);
     used = add(out, size, 0, f->name);
     used = add(out, size, used, "://");
-    used = add(out, size, used, c->host);
+    used = add(out, size, used, d->host);
     used = add(out, size, used, port);
-    return add(out, size, used, c->path != NULL ? c->path : "/");
+    return add(out, size, used, d->path != NULL ? d->path : "/");
 }
 
 static size_t add_rest(const struct spec_check *c, char *out, size_t size,
                        size_t used)
 {
+    const struct spec_dialog *d = spec_dialog_of(c);
+
     switch (spec_check_forms[c->kind].rest) {
     case SPEC_REST_PATH:
-        if (c->path == NULL || strcmp(c->path, "/") == 0)
+        if (d->path == NULL || strcmp(d->path, "/") == 0)
             return used;
-        return add(out, size, used, c->path);
+        return add(out, size, used, d->path);
     case SPEC_REST_QUERY:
         used = add(out, size, used, "/");
-        used = add(out, size, used, c->dns_name);
+        used = add(out, size, used, d->dns_name);
         used = add(out, size, used, "/");
-        return add(out, size, used, c->dns_type);
+        return add(out, size, used, d->dns_type);
     case SPEC_REST_SERVICE:
-        if (c->service == NULL)
+        if (d->service == NULL)
             return used;
         used = add(out, size, used, "/");
-        return add(out, size, used, c->service);
+        return add(out, size, used, d->service);
     case SPEC_REST_COMMAND:
         used = add(out, size, used, ":");
-        return add(out, size, used, c->command);
+        return add(out, size, used, d->command);
     case SPEC_REST_NONE:
         break;
     }

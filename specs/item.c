@@ -150,7 +150,7 @@ static int read_row(struct spec_reader *r, const struct spec_value *v,
         spec_check_read(r, given[SPEC_ROW_CHECK], &r->rows, &item->rec.checks,
                         &nchecks) != 0)
         return -1;
-    item->rec.nchecks = (uint32_t)nchecks;
+    item->rec.nchecks = (uint16_t)nchecks;
     return read_ttl(r, given[SPEC_ROW_TTL], item);
 }
 
@@ -192,7 +192,7 @@ static int read_dr(struct spec_reader *r,
 {
     const struct spec_value *dr = given[SPEC_ITEM_DR];
     const struct spec_value *none = given[SPEC_ITEM_DR_IF_NO_RECORDS];
-    bool said = false;
+    bool said = false, only_then = false;
 
     if (item->rec.fallback) {
         const struct spec_value *v = dr != NULL     ? dr
@@ -206,12 +206,13 @@ static int read_dr(struct spec_reader *r,
                                     "recovery too; accepted: \"%s\" in records",
                                     v->name);
     }
-    if (none != NULL &&
-        spec_member_bool(r, none, &item->rec.dr_if_no_records) != 0)
+    if (none != NULL && spec_member_bool(r, none, &only_then) != 0)
         return -1;
-    if (read_cond(r, given[SPEC_ITEM_DR_COND], &item->rec.dr_cond) != 0)
+    item->rec.dr_if_no_records = only_then;
+    if (read_cond(r, given[SPEC_ITEM_DR_COND], &item->rec.rare->dr_cond) != 0)
         return -1;
-    item->rec.dr = item->rec.dr_if_no_records || item->rec.dr_cond != NULL;
+    item->rec.dr =
+        item->rec.dr_if_no_records || item->rec.rare->dr_cond != NULL;
     if (dr == NULL)
         return 0;
     if (spec_member_bool(r, dr, &said) != 0)
@@ -244,12 +245,14 @@ bool spec_item_is_view(const char *text)
 static int read_view(struct spec_reader *r, const struct spec_value *v,
                      const struct spec_key *home, struct spec_item *item)
 {
-    item->rec.view = home != NULL ? home->view : NULL;
+    const char **view = &item->rec.rare->view;
+
+    *view = home != NULL ? home->view : NULL;
     if (v == NULL)
         return 0;
-    if (spec_member_string(r, v, "the name of a view", &item->rec.view) != 0)
+    if (spec_member_string(r, v, "the name of a view", view) != 0)
         return -1;
-    if (!spec_item_is_view(item->rec.view))
+    if (!spec_item_is_view(*view))
         return spec_member_error(r, v,
                                  "the name of a view: up to 63 letters, digits "
                                  "and ._:/-");
@@ -266,12 +269,15 @@ static int read_numbers(struct spec_reader *r,
     int64_t n = 0;
 
     item->prio_given = prio != NULL;
-    if (prio != NULL &&
-        spec_member_number(r, prio, MEMBER(PRIO), &item->rec.prio) != 0)
+    if (prio != NULL && spec_member_number(r, prio, MEMBER(PRIO), &n) != 0)
         return -1;
-    if (after != NULL && spec_member_number(r, after, MEMBER(RETURN_AFTER),
-                                            &item->rec.return_after_ms) != 0)
+    item->rec.prio = (int32_t)n;
+    n = 0;
+    if (after != NULL &&
+        spec_member_number(r, after, MEMBER(RETURN_AFTER), &n) != 0)
         return -1;
+    item->rec.return_after_ms = (uint32_t)n;
+    n = 0;
     if (back != NULL && spec_member_number(r, back, MEMBER(RETURN), &n) != 0)
         return -1;
     item->rec.return_manual = n == 1;
@@ -282,7 +288,7 @@ static int check_home(struct spec_reader *r, const struct spec_key *home,
                       const struct spec_item *item)
 {
     const struct spec_key key = {item->rec.name, item->rec.type,
-                                 item->rec.view};
+                                 spec_rare_of(&item->rec)->view};
 
     if (home == NULL || spec_item_compare_key(home, &key) == 0)
         return 0;
@@ -312,8 +318,9 @@ static int read_record(struct spec_reader *r, const struct spec_value *v,
     if (check != NULL &&
         spec_check_read(r, check, &r->own, &item->rec.checks, &nchecks) != 0)
         return -1;
-    item->rec.nchecks = (uint32_t)nchecks;
-    if (read_cond(r, given[SPEC_ITEM_IF], &item->rec.when) != 0 ||
+    item->rec.nchecks = (uint16_t)nchecks;
+    item->rec.rare = arena_alloc(r->arena, sizeof *item->rec.rare);
+    if (read_cond(r, given[SPEC_ITEM_IF], &item->rec.rare->when) != 0 ||
         read_dc(r, given[SPEC_ITEM_DC], item) != 0 ||
         read_dr(r, given, item) != 0 ||
         read_view(r, given[SPEC_ITEM_VIEW], home, item) != 0 ||
@@ -397,10 +404,12 @@ static void forget_cond(struct spec_reader *r, const struct spec_cond *c)
 
 void spec_item_forget(struct spec_reader *r, const struct spec_item *item)
 {
+    const struct spec_rare *rare = spec_rare_of(&item->rec);
+
     for (size_t i = 0; i < item->rec.nchecks; i++)
         spec_scope_forget(r, item->rec.checks[i]);
-    if (item->rec.when != NULL)
-        forget_cond(r, item->rec.when);
-    if (item->rec.dr_cond != NULL)
-        forget_cond(r, item->rec.dr_cond);
+    if (rare->when != NULL)
+        forget_cond(r, rare->when);
+    if (rare->dr_cond != NULL)
+        forget_cond(r, rare->dr_cond);
 }

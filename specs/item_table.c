@@ -5,6 +5,7 @@
 /* The members of records and rows. */
 
 #define RETURN_MAX_MS (7 * 24 * 60 * SPEC_MINUTE_MS)
+_Static_assert(RETURN_MAX_MS <= UINT32_MAX, "return_after_ms has 32 bits");
 
 static const char *const type_names[] = {"A", "AAAA", "CNAME", NULL};
 static const char *const returns[] = {"auto", "manual", NULL};

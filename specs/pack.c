@@ -8,6 +8,9 @@
 #define TEXTS 128                   /* of most specs; others have more */
 #define ALIGN _Alignof(struct spec) /* of all that a spec consists of */
 
+const struct spec_dialog spec_no_dialog;
+const struct spec_rare spec_no_rare;
+
 /* The same walk twice: over what was read, to learn the sizes, and while it
  * is copied. */
 struct pack {
@@ -16,6 +19,8 @@ struct pack {
     char *texts;                     /* behind the things */
     size_t nthings, ntexts;          /* bytes taken so far */
     const struct spec_record **seen; /* by position */
+    const size_t *checks;            /* of the last record */
+    size_t nchecks;
     struct arena *scratch;
     size_t *lens; /* of the texts, in the order of the walk */
     size_t nlens, cap_lens, next_len;
@@ -66,26 +71,37 @@ static void put_pairs(struct pack *p, const struct spec_pair **list, size_t n)
     *list = pairs;
 }
 
+static void put_dialog(struct pack *p, struct spec_dialog *d)
+{
+    text(p, &d->path);
+    text(p, &d->host);
+    text(p, &d->server_name);
+    text(p, &d->method);
+    text(p, &d->body);
+    text(p, &d->body_match);
+    text(p, &d->send);
+    text(p, &d->expect);
+    text(p, &d->dns_name);
+    text(p, &d->dns_type);
+    text(p, &d->service);
+    text(p, &d->command);
+    d->status = put(p, d->status, d->nstatus, sizeof *d->status);
+    put_pairs(p, &d->headers, d->nheaders);
+    put_pairs(p, &d->json, d->njson);
+}
+
+/* A dialog that says nothing is none. */
 static void put_check(struct pack *p, struct spec_check *c)
 {
+    bool talks = c->dialog != NULL &&
+                 memcmp(c->dialog, &spec_no_dialog, sizeof spec_no_dialog) != 0;
+
     text(p, &c->name);
-    text(p, &c->path);
-    text(p, &c->host);
-    text(p, &c->server_name);
-    text(p, &c->method);
-    text(p, &c->body);
-    text(p, &c->body_match);
-    text(p, &c->send);
-    text(p, &c->expect);
-    text(p, &c->dns_name);
-    text(p, &c->dns_type);
-    text(p, &c->service);
-    text(p, &c->command);
     text(p, &c->pointer);
     c->targets = put(p, c->targets, c->ntargets, sizeof *c->targets);
-    c->status = put(p, c->status, c->nstatus, sizeof *c->status);
-    put_pairs(p, &c->headers, c->nheaders);
-    put_pairs(p, &c->json, c->njson);
+    c->dialog = put(p, c->dialog, talks, sizeof *c->dialog);
+    if (c->dialog != NULL)
+        put_dialog(p, c->dialog);
 }
 
 /* Depth of the calls: conditions nest as deep as their text. */
@@ -119,6 +135,38 @@ static void put_dc(struct pack *p, struct spec_dc *dc)
     put_cond(p, &dc->fresh);
 }
 
+/* Records one after the other mostly have the same checks. */
+static void put_checks(struct pack *p, struct spec_record *r)
+{
+    if (r->nchecks > 0 && r->nchecks == p->nchecks &&
+        memcmp(r->checks, p->checks, r->nchecks * sizeof *r->checks) == 0) {
+        r->checks = p->checks;
+        return;
+    }
+    r->checks = put(p, r->checks, r->nchecks, sizeof *r->checks);
+    p->checks = r->checks;
+    p->nchecks = r->nchecks;
+}
+
+static void put_rare(struct pack *p, const struct spec_set *set,
+                     struct spec_record *r)
+{
+    bool says = r->rare != NULL &&
+                memcmp(r->rare, &spec_no_rare, sizeof spec_no_rare) != 0;
+    struct spec_rare *rare = put(p, r->rare, says, sizeof *rare);
+
+    r->rare = rare;
+    if (rare == NULL)
+        return;
+    if (rare->view != NULL && set->view != NULL &&
+        strcmp(rare->view, set->view) == 0)
+        rare->view = set->view;
+    else
+        text(p, &rare->view);
+    put_cond(p, &rare->when);
+    put_cond(p, &rare->dr_cond);
+}
+
 /* A record that stands in several views is written once. */
 static void put_record(struct pack *p, const struct spec_set *set,
                        struct spec_record *r)
@@ -129,43 +177,32 @@ static void put_record(struct pack *p, const struct spec_set *set,
         *r = *seen;
         return;
     }
-    if (r->view != NULL && set->view != NULL && strcmp(r->view, set->view) == 0)
-        r->view = set->view;
-    else
-        text(p, &r->view);
     if (strcmp(r->name, set->name) == 0)
         r->name = set->name;
     else
         text(p, &r->name);
     text(p, &r->data);
     text(p, &r->pointer);
-    r->checks = put(p, r->checks, r->nchecks, sizeof *r->checks);
-    put_cond(p, &r->when);
-    put_cond(p, &r->dr_cond);
+    put_checks(p, r);
+    put_rare(p, set, r);
     p->seen[r->position] = r;
 }
 
 /* The fallback records lie behind the records. */
-static void put_set(struct pack *p, struct spec_set *set)
+static void put_set(struct pack *p, const struct spec *s, struct spec_set *set)
 {
     size_t n = set->nrecords + set->nfallback;
     struct spec_record *recs = put(p, set->records, n, sizeof *recs);
 
-    text(p, &set->name);
+    if (strcmp(set->name, s->owner) == 0)
+        set->name = s->owner;
+    else
+        text(p, &set->name);
     text(p, &set->view);
     for (size_t i = 0; i < n; i++)
         put_record(p, set, &recs[i]);
     set->records = recs;
     set->fallback = recs + set->nrecords;
-}
-
-static void put_lists(struct pack *p, struct spec *s)
-{
-    const char **names = put(p, s->names, s->nnames, sizeof *names);
-
-    for (size_t i = 0; i < s->nnames; i++)
-        text(p, &names[i]);
-    s->names = names;
 }
 
 static struct spec *put_spec(struct pack *p, struct spec *from)
@@ -178,7 +215,7 @@ static struct spec *put_spec(struct pack *p, struct spec *from)
     struct spec_set *sets = put(p, s->sets, s->nsets, sizeof *sets);
 
     text(p, &s->owner);
-    text(p, &s->zone);
+    s->zone = s->owner + strlen(s->owner) - strlen(s->zone);
     for (size_t i = 0; i < s->nchecks; i++)
         put_check(p, &checks[i]);
     for (size_t i = 0; i < s->ndcs; i++)
@@ -189,8 +226,7 @@ static struct spec *put_spec(struct pack *p, struct spec *from)
         put_parts(p, &scenarios[i].cond);
     }
     for (size_t i = 0; i < s->nsets; i++)
-        put_set(p, &sets[i]);
-    put_lists(p, s);
+        put_set(p, s, &sets[i]);
     s->checks = checks;
     s->dcs = dcs;
     s->scenarios = scenarios;
@@ -236,21 +272,20 @@ struct spec *spec_pack(struct spec *from, struct arena *scratch)
 {
     size_t n = count_positions(from);
     struct pack p = {.scratch = scratch, .cap_lens = TEXTS};
-    struct arena *a;
     struct spec *s;
 
     p.lens = arena_room(scratch, TEXTS * sizeof *p.lens);
     p.seen = arena_array(scratch, n, sizeof(struct spec_record *));
     (void)put_spec(&p, from);
     memset(p.seen, 0, n * sizeof(struct spec_record *));
-    a = arena_sized(p.nthings + p.ntexts);
-    p.things = arena_room(a, p.nthings + p.ntexts);
+    p.things = mem_alloc(p.nthings + p.ntexts);
     p.texts = (char *)p.things + p.nthings;
-    p.nthings = p.ntexts = 0;
+    p.nthings = p.ntexts = p.nchecks = 0;
     p.copies = true;
     s = put_spec(&p, from);
-    s->arena = a;
+    s->arena = NULL;
     s->doc = NULL;
+    s->top = NULL;
     pack_warnings(s, from);
     return s;
 }

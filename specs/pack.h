@@ -10,7 +10,8 @@
 /* The whole of s once more, without its document.
  * in:  s — as spec_parse builds it; not to be used afterwards
  *      scratch — for what the copying needs
- * returns the copy, freed by spec_free; doc is NULL */
+ * returns the copy, freed by spec_free; without doc and top: an apex spec is
+ * not packed */
 struct spec *spec_pack(struct spec *s, struct arena *scratch)
     __attribute__((returns_nonnull));
 

@@ -108,12 +108,12 @@ static void print_item(struct spec_printer *p, const struct spec_item *item,
     }
     if (item->prio_given || rec->prio != place) {
         spec_print_key(p, NULL, "prio");
-        (void)snprintf(prio, sizeof prio, "%" PRId64, rec->prio);
+        (void)snprintf(prio, sizeof prio, "%" PRId32, rec->prio);
         spec_print_raw(p, prio);
     }
-    if (rec->view != NULL) {
+    if (spec_rare_of(rec)->view != NULL) {
         spec_print_key(p, NULL, "view");
-        spec_print_string(p, NULL, rec->view);
+        spec_print_string(p, NULL, spec_rare_of(rec)->view);
     }
     spec_print_close(p, '}');
 }

@@ -439,9 +439,9 @@ void spec_scope_close(struct spec_reader *r, struct spec *out)
         scenarios[i].cond = *s->conds[i];
     }
     out->checks = checks;
-    out->nchecks = s->ndistinct;
+    out->nchecks = (uint32_t)s->ndistinct;
     out->dcs = dcs;
-    out->ndcs = s->ndcs;
+    out->ndcs = (uint32_t)s->ndcs;
     out->scenarios = scenarios;
-    out->nscenarios = s->nscenarios;
+    out->nscenarios = (uint32_t)s->nscenarios;
 }

@@ -54,15 +54,15 @@ static void overlay(int64_t v[SPEC_NDEFAULTS], const struct spec_defaults *d)
     put(&v[SPEC_DEFAULT_FAILURE], d->required_failure > 0, d->required_failure);
 }
 
-static void resolve(const struct spec_reader *r, const struct spec *s,
+static void resolve(const struct spec_reader *r, const struct spec_apex *top,
                     const int64_t *base, struct spec_basis *b)
 {
     int64_t min = r->ctx->min_period_ms;
 
     memcpy(b->v, base, sizeof b->v);
     if (!r->apex && r->ctx->apex != NULL)
-        overlay(b->v, &r->ctx->apex->defaults);
-    overlay(b->v, &s->defaults);
+        overlay(b->v, &r->ctx->apex->top->defaults);
+    overlay(b->v, &top->defaults);
     /* Nobody wrote a period below the limit: it is the default's. */
     if (b->v[SPEC_DEFAULT_ACCESS] < min)
         b->v[SPEC_DEFAULT_ACCESS] = min;
@@ -71,11 +71,11 @@ static void resolve(const struct spec_reader *r, const struct spec *s,
 }
 
 void spec_sets_defaults(struct spec_reader *r, const struct spec_doc *d,
-                        struct spec *s)
+                        struct spec_apex *top)
 {
-    s->defaults = written(d->defaults);
-    resolve(r, s, built_in, &r->own);
-    resolve(r, s, built_in_rows, &r->rows);
+    top->defaults = written(d->defaults);
+    resolve(r, top, built_in, &r->own);
+    resolve(r, top, built_in_rows, &r->rows);
     r->rows.rows = true;
 }
 
@@ -103,7 +103,8 @@ static int compare_tier(const struct spec_item *a, const struct spec_item *b)
     int c = compare_type(a, b);
 
     if (c == 0)
-        c = compare_view(a->rec.view, b->rec.view);
+        c = compare_view(spec_rare_of(&a->rec)->view,
+                         spec_rare_of(&b->rec)->view);
     return c != 0 ? c : (int)a->rec.fallback - (int)b->rec.fallback;
 }
 
@@ -157,7 +158,7 @@ static void number_items(struct spec_doc *d)
         item->rec.position = (uint32_t)n++;
         places[item->array]++;
         if (!item->prio_given)
-            item->rec.prio = (int64_t)places[item->array];
+            item->rec.prio = (int32_t)places[item->array];
     }
 }
 
@@ -272,7 +273,7 @@ static int fill_set(struct spec_reader *r, const struct spec_doc *d,
     set->damping = policy(d, set, SPEC_OWN_DAMPING, 1) != 0;
     set->ttl_s = -1;
     for (size_t i = 0; i < n; i++) {
-        int64_t ttl_s = items[i]->rec.ttl_s;
+        int32_t ttl_s = items[i]->rec.ttl_s;
 
         recs[i] = items[i]->rec;
         if (recs[i].dc >= 0)
@@ -284,7 +285,7 @@ static int fill_set(struct spec_reader *r, const struct spec_doc *d,
     }
     set->records = recs;
     set->fallback = recs + set->nrecords;
-    set->nfallback = n - set->nrecords;
+    set->nfallback = (uint32_t)n - set->nrecords;
     if (set->nrecords == 0)
         return spec_member_fail(r, items[0]->at,
                                 "a fallback for %s %s, of which no record is "
@@ -319,7 +320,8 @@ static int view_set(struct spec_reader *r, const struct spec_doc *d,
             b->gather[n++] = common[i];
     }
     qsort(b->gather, n, sizeof *b->gather, by_rank);
-    return fill_set(r, d, b->gather, n, own[0]->rec.view, &b->sets[b->n++]);
+    return fill_set(r, d, b->gather, n, spec_rare_of(&own[0]->rec)->view,
+                    &b->sets[b->n++]);
 }
 
 /* The sets of one name and type. */
@@ -329,14 +331,16 @@ static int type_sets(struct spec_reader *r, const struct spec_doc *d,
     size_t common = 0, end, views = 0;
     bool records = false;
 
-    for (; common < n && items[common]->rec.view == NULL; common++)
+    for (; common < n && spec_rare_of(&items[common]->rec)->view == NULL;
+         common++)
         records |= !items[common]->rec.fallback;
     if (records || common == n)
         if (fill_set(r, d, items, common, NULL, &b->sets[b->n++]) != 0)
             return -1;
     for (size_t i = common; i < n; i = end) {
-        for (end = i; end < n && compare_view(items[i]->rec.view,
-                                              items[end]->rec.view) == 0;)
+        for (end = i; end < n &&
+                      compare_view(spec_rare_of(&items[i]->rec)->view,
+                                   spec_rare_of(&items[end]->rec)->view) == 0;)
             end++;
         if (++views > VIEWS_MAX)
             return spec_member_fail(r, items[i]->at,
@@ -416,7 +420,7 @@ static int build(struct spec_reader *r, struct spec_doc *d, struct spec *s,
             return -1;
     }
     s->sets = b.sets;
-    s->nsets = b.n;
+    s->nsets = (uint32_t)b.n;
     return check_cname(r, s, d);
 }
 

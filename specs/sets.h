@@ -5,9 +5,9 @@
 
 /* The defaults of this reader's checks and records: built-in, then the apex
  * spec's, then d's own.
- * out: r->own, r->rows, s->defaults. source: spec-language 5, 8 */
+ * out: r->own, r->rows, top->defaults. source: spec-language 5, 8 */
 void spec_sets_defaults(struct spec_reader *r, const struct spec_doc *d,
-                        struct spec *s);
+                        struct spec_apex *top);
 
 /* Equal values of d once: the others are marked as dropped; positions and
  * places in the chain. The scope is still open.

@@ -164,16 +164,16 @@ static int read_doc(struct spec_reader *r, const struct joined *j,
 }
 
 static void fill_apex(const struct spec_reader *r, const struct spec_doc *d,
-                      struct spec *s)
+                      struct spec_apex *top)
 {
     const struct spec_scalar *debounce = &d->top[SPEC_TOP_DEBOUNCE];
     const struct spec_scalar *brake = &d->top[SPEC_TOP_MAX_CHANGE];
 
-    s->debounce_ms = debounce->at != NULL ? debounce->value : -1;
-    s->max_change_pct = brake->at != NULL ? (int32_t)brake->value : -1;
-    s->names = d->names;
-    s->nnames = d->nnames;
-    s->vantage_need = r->vantage_need;
+    top->debounce_ms = debounce->at != NULL ? debounce->value : -1;
+    top->max_change_pct = brake->at != NULL ? (int32_t)brake->value : -1;
+    top->names = d->names;
+    top->nnames = d->nnames;
+    top->vantage_need = r->vantage_need;
 }
 
 /* Names, records, sets of the merged document. */
@@ -181,15 +181,17 @@ static int build(struct spec_reader *r, const struct spec_doc *docs, size_t n,
                  struct spec_doc *d, struct spec *s)
 {
     const struct spec *apex = r->apex ? NULL : r->ctx->apex;
+    struct spec_apex *top = arena_alloc(r->arena, sizeof *top);
 
+    s->top = top;
     s->form = d->form;
     s->spelling = d->spelling;
     s->doc = d;
     r->vantage_need = (uint32_t)d->top[SPEC_TOP_VANTAGE].value;
     if (apex != NULL)
-        r->vantage_need = apex->vantage_need;
-    fill_apex(r, d, s);
-    spec_sets_defaults(r, d, s);
+        r->vantage_need = apex->top->vantage_need;
+    fill_apex(r, d, top);
+    spec_sets_defaults(r, d, top);
     spec_scope_open(r, d->named, d->nnamed);
     if (spec_scope_read(r) != 0 || spec_merge_items(r, docs, n, d) != 0 ||
         spec_sets_drop_equal(r, d) != 0)
@@ -226,7 +228,7 @@ static int read_all(struct spec_reader *r, const struct spec_txt *txts,
     if (r->nwarnings > 0)
         memcpy(notes, r->warnings, r->nwarnings * sizeof *notes);
     s->warnings = notes;
-    s->nwarnings = r->nwarnings;
+    s->nwarnings = (uint32_t)r->nwarnings;
     return 0;
 }
 
@@ -301,7 +303,10 @@ void spec_free(struct spec *s)
     if (s == NULL)
         return;
     spec_forget_warnings(s);
-    arena_free(s->arena);
+    if (s->arena != NULL)
+        arena_free(s->arena);
+    else
+        free(s);
 }
 
 void spec_forget_warnings(struct spec *s)

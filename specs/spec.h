@@ -56,21 +56,11 @@ struct spec_range { /* inclusive */
     int64_t from, to;
 };
 
-/* One check, complete: every default is filled in. Texts that do not apply
- * are NULL, lists empty. host and server_name are NULL where the set's name
- * stands for them; a server_name that is NULL beside a host is that host. */
-struct spec_check {
-    enum spec_check_kind kind;
-    uint32_t need;      /* of targets; 0: no targets */
-    const char *name;   /* of `checks`; NULL: written in place */
-    struct addr target; /* family 0: the address of the record; else fixed;
-                           its port is 0, see port */
-    uint16_t port;      /* 0: the kind has none (icmp, command) */
-    bool verify;
-    bool repeat_timeout; /* rows: a timeout of a check that is not down is
-                            repeated once at once before it counts */
-    const struct addr *targets; /* `targets`, with port: instead of target */
-    size_t ntargets;
+/* What is said once a check is connected, and what must come back. Texts that
+ * do not apply are NULL, lists empty. host and server_name are NULL where the
+ * set's name stands for them; a server_name that is NULL beside a host is that
+ * host. */
+struct spec_dialog {
     const char *path, *host, *server_name, *method;
     const struct spec_pair *headers;
     size_t nheaders;
@@ -83,15 +73,41 @@ struct spec_check {
     const char *service;             /* grpc:PORT/SERVICE */
     const char *command;             /* command:NAME */
     uint32_t min_cert_days, follow_redirects;
+};
+
+/* One check, complete: every default is filled in. Very many specs have one:
+ * bytes count. */
+struct spec_check {
+    const char *name;           /* of `checks`; NULL: written in place */
+    const char *pointer;        /* JSON pointer of where it is written */
+    const struct addr *targets; /* `targets`, with port: instead of target */
+    struct spec_dialog *dialog; /* read by spec_dialog_of; NULL: connecting is
+                                   all */
     int64_t timeout_ms;
     int64_t access_period_ms;
     int64_t retry_period_ms;
     uint32_t required_success;
     uint32_t required_failure;
     uint32_t vantage_need; /* 0: majority */
-    bool from_apex;        /* written in the apex spec */
-    const char *pointer;   /* JSON pointer of where it is written */
+    uint32_t ntargets;
+    uint32_t need;      /* of targets; 0: no targets */
+    struct addr target; /* family 0: the address of the record; else fixed;
+                           its port is 0, see port */
+    uint16_t port;      /* 0: the kind has none (icmp, command) */
+    enum spec_check_kind kind : 8;
+    bool verify;
+    bool repeat_timeout; /* rows: a timeout of a check that is not down is
+                            repeated once at once before it counts */
+    bool from_apex;      /* written in the apex spec */
 };
+
+extern const struct spec_dialog spec_no_dialog;
+
+static inline const struct spec_dialog *
+spec_dialog_of(const struct spec_check *c)
+{
+    return c->dialog != NULL ? c->dialog : &spec_no_dialog;
+}
 
 /* --- conditions ------------------------------------------------------------
  */
@@ -168,48 +184,59 @@ struct spec_dc {
 /* --- records and sets ------------------------------------------------------
  */
 
-/* One for each target: bytes count. */
-struct spec_record {
-    const char *name;     /* canonical */
-    const char *data;     /* canonical: RFC 5952 address or canonical name */
-    const size_t *checks; /* of `check`: indices into spec.checks, ANDed */
+/* What few records say. */
+struct spec_rare {
     const struct spec_cond *when;    /* `if`; NULL: none */
     const struct spec_cond *dr_cond; /* NULL: none */
     const char *view;                /* NULL: in every view */
-    const char *pointer;             /* "/records/0" of its document */
-    int64_t return_after_ms;         /* 0: at once */
-    int64_t prio;     /* place in the chain: `prio`, else the position in
-                         its array counted from 1; smaller comes first */
-    struct addr addr; /* A, AAAA */
-    uint32_t nchecks;
+};
+
+/* One for each target: bytes count. */
+struct spec_record {
+    const char *name;       /* canonical */
+    const char *data;       /* canonical: RFC 5952 address or canonical name */
+    const size_t *checks;   /* of `check`: indices into spec.checks, ANDed */
+    struct spec_rare *rare; /* read by spec_rare_of; NULL: nothing of it */
+    const char *pointer;    /* "/records/0" of its document */
+    struct addr addr;       /* A, AAAA */
+    uint32_t return_after_ms; /* 0: at once; a week at most */
+    int32_t prio;      /* place in the chain: `prio`, else the position in its
+                          array counted from 1; smaller comes first */
     uint32_t position; /* in reading order, breaks ties */
     uint32_t document; /* index of the TXT record it came from */
     int32_t dc;        /* index into spec.dcs; -1: none */
     int32_t ttl_s;     /* -1: none given */
+    uint16_t nchecks;
     enum spec_type type : 8;
-    bool fallback; /* of fallbackRecords */
-    bool dr;       /* disaster recovery: drIfNoRecords, drCond or dr */
-    bool dr_if_no_records;
-    bool return_manual;
+    bool fallback : 1; /* of fallbackRecords */
+    bool dr : 1;       /* disaster recovery: drIfNoRecords, drCond or dr */
+    bool dr_if_no_records : 1;
+    bool return_manual : 1;
 };
+
+extern const struct spec_rare spec_no_rare;
+
+static inline const struct spec_rare *spec_rare_of(const struct spec_record *r)
+{
+    return r->rare != NULL ? r->rare : &spec_no_rare;
+}
 
 /* The records of one (name, type, view). Where a name and type has records
  * with views, those without one stand in the set of every view, and in one
  * without a view for the audiences that the spec does not name. */
 struct spec_set {
     const char *name;
-    enum spec_type type;
-    const char *view; /* NULL: none */
-    enum spec_order order;
-    uint32_t take; /* 0: no limit */
-    enum spec_all_down all_down;
-    bool damping;
-    int64_t ttl_s; /* the smallest given by its records; -1: none */
+    const char *view;                  /* NULL: none */
     const struct spec_record *records; /* by prio, then position; equal
                                           values once */
-    size_t nrecords;
     const struct spec_record *fallback;
-    size_t nfallback;
+    uint32_t nrecords, nfallback;
+    uint32_t take; /* 0: no limit */
+    int32_t ttl_s; /* the smallest given by its records; -1: none */
+    enum spec_type type : 8;
+    enum spec_order order : 8;
+    enum spec_all_down all_down : 8;
+    bool damping;
 };
 
 /* A remark: an error or an advice with its place. */
@@ -224,37 +251,40 @@ struct spec_defaults { /* -1 / 0 where not given */
     uint32_t required_success, required_failure;
 };
 
-struct spec {
-    const char *owner;           /* canonical */
-    const char *zone;            /* canonical */
-    enum spec_form form;         /* of the first document */
-    enum spec_spelling spelling; /* of the first document */
-    /* Everything that its records can name: its own, and of the apex spec
-     * what it uses; named things first, by name. */
-    const struct spec_check *checks;
-    size_t nchecks;
-    const struct spec_dc *dcs;
-    size_t ndcs;
-    const struct spec_scenario *scenarios; /* no cycles; each after those it
-                                              names */
-    size_t nscenarios;
-    const struct spec_set *sets; /* by canonical name, then type, then view */
-    size_t nsets;
-    const struct spec_note *warnings;
-    size_t nwarnings;
+/* What an apex spec says of its zone; elsewhere they are errors, but for the
+ * defaults, and those are filled in. */
+struct spec_apex {
     struct spec_defaults defaults; /* as written in this spec */
     uint32_t vantage_need;         /* 0: majority */
-    /* of an apex spec; elsewhere they are errors */
-    const char *const *names; /* canonical owners for discover = names */
+    const char *const *names;      /* canonical owners for discover = names */
     size_t nnames;
     int64_t debounce_ms;    /* -1: not given */
     int32_t max_change_pct; /* 0…100, "50%"; -1: not given */
+};
+
+struct spec {
+    const char *owner;           /* canonical */
+    const char *zone;            /* canonical; the end of owner */
+    const struct spec_apex *top; /* always there in an apex spec; elsewhere of
+                                    no matter, or NULL */
+    /* Everything that its records can name: its own, and of the apex spec
+     * what it uses; named things first, by name. */
+    const struct spec_check *checks;
+    const struct spec_dc *dcs;
+    const struct spec_scenario *scenarios; /* no cycles; each after those it
+                                              names */
+    const struct spec_set *sets; /* by canonical name, then type, then view */
+    const struct spec_note *warnings;
+    uint32_t nchecks, ndcs, nscenarios, nsets, nwarnings;
+    enum spec_form form : 8;         /* of the first document */
+    enum spec_spelling spelling : 8; /* of the first document */
     uint64_t hash; /* of its texts, and of the apex spec's where it inherits:
                       as long as it stays, all indices mean the same */
     const struct spec_doc *doc; /* the merged document as written: what a
                                    child reads named things from, and what is
                                    printed; NULL: not kept */
-    struct arena *arena;
+    struct arena *arena; /* of all of it; NULL: it is one piece of memory that
+                            begins here */
     struct arena *notes; /* of the warnings; NULL: they lie in arena */
 };
 

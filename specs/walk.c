@@ -73,10 +73,10 @@ int spec_walk_record(struct spec_walk *w, const struct spec_record *rec)
     w->turn++;
     for (size_t i = 0; i < rec->nchecks && rc == 0; i++)
         rc = w->visit(w->arg, &w->spec->checks[rec->checks[i]]);
-    if (rc == 0 && rec->when != NULL)
-        rc = walk_cond(w, rec->when);
-    if (rc == 0 && rec->dr_cond != NULL)
-        rc = walk_cond(w, rec->dr_cond);
+    if (rc == 0 && spec_rare_of(rec)->when != NULL)
+        rc = walk_cond(w, spec_rare_of(rec)->when);
+    if (rc == 0 && spec_rare_of(rec)->dr_cond != NULL)
+        rc = walk_cond(w, spec_rare_of(rec)->dr_cond);
     if (rc == 0 && rec->dc >= 0 && w->into_dcs)
         rc = walk_dc(w, (size_t)rec->dc);
     return rc;

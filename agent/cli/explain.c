@@ -38,9 +38,9 @@ static int64_t debounce_ms(const struct recall_zone *z)
     const struct recall_owner *o = z->owners;
 
     if (z->nowners == 0 || o->spec == NULL || !name_equal(o->name, z->name) ||
-        o->spec->debounce_ms < 0)
+        o->spec->top->debounce_ms < 0)
         return DEBOUNCE_MS;
-    return o->spec->debounce_ms;
+    return o->spec->top->debounce_ms;
 }
 
 /* --- the document -------------------------------------------------------- */

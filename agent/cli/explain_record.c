@@ -145,13 +145,14 @@ static void add_conditions(struct explain *x, cJSON *o,
     for (size_t i = 0; i < rec->nchecks; i++)
         (void)cJSON_AddItemToArray(list,
                                    explain_check(x, rec->checks[i], place));
-    if (rec->when != NULL)
-        (void)cJSON_AddItemToObject(o, "if", explain_cond(x, rec->when, place));
+    if (spec_rare_of(rec)->when != NULL)
+        (void)cJSON_AddItemToObject(
+            o, "if", explain_cond(x, spec_rare_of(rec)->when, place));
     if (rec->dc >= 0)
         (void)cJSON_AddStringToObject(o, "dc", s->dcs[rec->dc].name);
-    if (rec->dr_cond != NULL)
-        (void)cJSON_AddItemToObject(o, "drCond",
-                                    explain_cond(x, rec->dr_cond, place));
+    if (spec_rare_of(rec)->dr_cond != NULL)
+        (void)cJSON_AddItemToObject(
+            o, "drCond", explain_cond(x, spec_rare_of(rec)->dr_cond, place));
 }
 
 /* What its conditions may bring next, and after which wait it counts. */
@@ -165,7 +166,7 @@ static void add_next(struct explain *x, cJSON *o, const struct plan_set *set,
     struct when t;
     cJSON *next;
 
-    if (rec->nchecks == 0 && rec->when == NULL && rec->dc < 0)
+    if (rec->nchecks == 0 && spec_rare_of(rec)->when == NULL && rec->dc < 0)
         return;
     if (v->healthy == TRI_FALSE && !v->published) {
         then_ms = set->damping ? plan_damp_wait_ms(v->memory->damp) : 0;
@@ -270,6 +271,7 @@ cJSON *explain_set(struct explain *x, size_t i)
 {
     const struct world_set *set = &x->when.w->sets[i];
     const struct plan_set *ps = set->plan;
+    const char *reason = state_set_of(ps->memory)->reason;
     cJSON *o = cJSON_CreateObject(), *list;
 
     x->when.spec = set->spec;
@@ -281,8 +283,8 @@ cJSON *explain_set(struct explain *x, size_t i)
         (void)cJSON_AddStringToObject(o, "view", set->claim->set->view);
     (void)cJSON_AddNumberToObject(o, "tier", ps->decision.tier);
     (void)cJSON_AddStringToObject(o, "reason", plan_reason(ps));
-    if (set->row->reason != NULL)
-        (void)cJSON_AddStringToObject(o, "lastReason", set->row->reason);
+    if (reason != NULL)
+        (void)cJSON_AddStringToObject(o, "lastReason", reason);
     add_hold(x, o, ps);
     add_rules(o, set->claim->set);
     add_worst_case(x, o, set);

@@ -1,5 +1,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +65,8 @@ static void print_text(const struct cli_options *o, const char *what,
         return;
     for (size_t i = 0; i < spec->nsets; i++)
         records += spec->sets[i].nrecords + spec->sets[i].nfallback;
-    (void)printf("%s: ok: %s, spelled as %s; %zu set%s, %zu record%s\n", what,
-                 spec->form == SPEC_ROWS ? "rows" : "object form",
+    (void)printf("%s: ok: %s, spelled as %s; %" PRIu32 " set%s, %zu record%s\n",
+                 what, spec->form == SPEC_ROWS ? "rows" : "object form",
                  spec_spelling_name(spec->spelling), spec->nsets,
                  spec->nsets == 1 ? "" : "s", records, records == 1 ? "" : "s");
 }

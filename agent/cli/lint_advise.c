@@ -107,7 +107,7 @@ static bool asks_itself(const struct spec *spec, const struct spec_record *rec)
             c->kind != SPEC_CHECK_COMMAND)
             return true;
     }
-    return rec->when != NULL && rec->when->local;
+    return spec_rare_of(rec)->when != NULL && spec_rare_of(rec)->when->local;
 }
 
 static void check_records(struct lint_subject *s, const struct config *cfg,
@@ -200,7 +200,7 @@ static void check_views(struct lint_subject *s, const struct config_zone *zone)
         if (world_views_find(views, set->view) >= 0)
             continue;
         for (size_t k = 0; k < set->nrecords + set->nfallback; k++)
-            if (set->records[k].view != NULL) {
+            if (spec_rare_of(&set->records[k])->view != NULL) {
                 lint_error_add(s, "view-unknown",
                                "_failover.%.*s %s/view: the section of zone "
                                "%s in the agent's file has no view \"%s\"; "

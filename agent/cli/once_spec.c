@@ -57,14 +57,15 @@ static void put(cJSON *o, const char *name, const char *value)
 /* As an object: what answers with anything but 200 is dead here. */
 static cJSON *strict_http(const struct spec_check *c)
 {
+    const struct spec_dialog *d = spec_dialog_of(c);
     cJSON *o = cJSON_CreateObject();
     char target[ADDR_TEXT_SIZE];
 
     put(o, "type", spec_check_kind_name(c->kind));
     (void)cJSON_AddNumberToObject(o, "port", c->port);
-    put(o, "path", c->path);
-    put(o, "host", c->host);
-    put(o, "serverName", c->server_name);
+    put(o, "path", d->path);
+    put(o, "host", d->host);
+    put(o, "serverName", d->server_name);
     if (c->target.family != 0)
         put(o, "target", addr_format(&c->target, target));
     put(o, "status", "200");

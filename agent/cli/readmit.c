@@ -53,13 +53,16 @@ static int no_data(struct operator_env *env, const struct recall_zone *z,
 {
     char *prefix = mem_printf("%s|%s|", z->name, name);
     size_t len = strlen(prefix);
-    struct state_value *row;
+    const struct state_set *set;
 
     (void)fprintf(stderr, "dnsfailover: %s has no value \"%s\"; known:", name,
                   data);
-    for (row = state_values(env->state); row != NULL; row = row->next)
-        if (strncmp(row->key, prefix, len) == 0)
-            (void)fprintf(stderr, " %s", strrchr(row->key, '|') + 1);
+    for (set = state_sets(env->state); set != NULL; set = set->next) {
+        if (strncmp(set->key, prefix, len) != 0)
+            continue;
+        for (const struct state_value *v = set->values; v != NULL; v = v->next)
+            (void)fprintf(stderr, " %s", v->data);
+    }
     (void)fputc('\n', stderr);
     free(prefix);
     return CLI_USAGE;

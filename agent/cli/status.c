@@ -12,19 +12,26 @@
 
 /* `status`: what the last round saw and did, from the state alone. */
 
-/* "zone|name|type|data" taken apart; the parts point into buf. */
+/* "zone|name|type" taken apart; the parts point into buf. */
 struct parts {
-    char *buf, *zone, *name, *type, *data;
+    char *buf, *zone, *name, *type;
+};
+
+/* One value of a set. */
+struct line {
+    struct parts p;
+    const struct state_set *set;
+    const struct state_value *v;
 };
 
 static struct parts split(const char *key)
 {
     struct parts p = {.buf = mem_strdup(key)};
-    char **to[] = {&p.name, &p.type, &p.data};
+    char **to[] = {&p.name, &p.type};
     char *at = p.buf;
 
     p.zone = p.buf;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         at = strchr(at, '|');
         if (at == NULL) {
             *to[i] = p.buf + strlen(p.buf);
@@ -59,31 +66,42 @@ static void json_type(cJSON *o, const struct parts *p)
 
 static int by_key(const void *pa, const void *pb)
 {
-    const struct state_value *const *a = pa, *const *b = pb;
-    struct parts x = split((*a)->key), y = split((*b)->key);
-    int c = strcmp(x.zone, y.zone);
+    const struct line *a = pa, *b = pb;
+    int c = strcmp(a->p.zone, b->p.zone);
 
     if (c == 0)
-        c = name_compare(x.name, y.name);
+        c = name_compare(a->p.name, b->p.name);
     if (c == 0)
-        c = strcmp(x.type, y.type);
-    if (c == 0)
-        c = strcmp(x.data, y.data);
-    free(x.buf);
-    free(y.buf);
-    return c;
+        c = strcmp(a->p.type, b->p.type);
+    return c != 0 ? c : strcmp(a->v->data, b->v->data);
 }
 
-static struct state_value **sorted(struct state *s, size_t *n)
+/* All values; freed by lines_free. */
+static struct line *sorted(struct state *s, size_t *n)
 {
-    struct state_value **v = mem_array(state_nvalues(s), sizeof *v);
-    struct state_value *row;
+    struct line *lines = NULL;
+    const struct state_set *set;
+    size_t cap = 0;
 
     *n = 0;
-    for (row = state_values(s); row != NULL; row = row->next)
-        v[(*n)++] = row;
-    qsort(v, *n, sizeof *v, by_key);
-    return v;
+    for (set = state_sets(s); set != NULL; set = set->next)
+        for (const struct state_value *v = set->values; v != NULL;
+             v = v->next) {
+            lines = mem_grow(lines, &cap, *n, sizeof *lines);
+            lines[*n].p = split(set->key);
+            lines[*n].set = set;
+            lines[(*n)++].v = v;
+        }
+    if (*n > 0)
+        qsort(lines, *n, sizeof *lines, by_key);
+    return lines;
+}
+
+static void lines_free(struct line *lines, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(lines[i].p.buf);
+    free(lines);
 }
 
 static const char *health_of(const struct state_value *v)
@@ -100,7 +118,7 @@ static const char *shown_of(const struct state_value *v)
 
 static const char *reason_of(const struct state_set *row)
 {
-    return row != NULL && row->reason != NULL ? row->reason : "";
+    return row->reason != NULL ? row->reason : "";
 }
 
 static bool is_asked(const char *want, const struct parts *p)
@@ -116,22 +134,20 @@ static void print_table(struct state *s, const char *want)
         "NAME", "TYPE", "VALUE", "HEALTH", "PUBLISHED", "LAST RESULT", NULL};
     struct table *t = table_new(heads);
     size_t n = 0;
-    struct state_value **v = sorted(s, &n);
+    struct line *lines = sorted(s, &n);
 
     for (size_t i = 0; i < n; i++) {
-        struct parts p = split(v[i]->key);
-        char *type = type_text(&p);
-        const char *cells[] = {
-            p.name,         type,
-            p.data,         health_of(v[i]),
-            shown_of(v[i]), v[i]->note != NULL ? v[i]->note : ""};
+        const struct state_value *v = lines[i].v;
+        char *type = type_text(&lines[i].p);
+        const char *cells[] = {lines[i].p.name, type,
+                               v->data,         health_of(v),
+                               shown_of(v),     v->note != NULL ? v->note : ""};
 
-        if (is_asked(want, &p))
+        if (is_asked(want, &lines[i].p))
             table_row(t, cells);
         free(type);
-        free(p.buf);
     }
-    free(v);
+    lines_free(lines, n);
     if (table_rows(t) == 0)
         (void)puts("no record is managed yet");
     table_print(t, stdout);
@@ -183,35 +199,31 @@ static void print_service(const struct config *cfg)
 static void json_values(struct state *s, const char *want, cJSON *list)
 {
     size_t n = 0;
-    struct state_value **v = sorted(s, &n);
+    struct line *lines = sorted(s, &n);
 
     for (size_t i = 0; i < n; i++) {
-        struct parts p = split(v[i]->key);
+        const struct parts *p = &lines[i].p;
+        const struct state_value *v = lines[i].v;
+        cJSON *o;
 
-        if (is_asked(want, &p)) {
-            const struct state_set *set =
-                state_set_find(s, p.zone, p.name, p.type);
-            cJSON *o = cJSON_CreateObject();
-
-            (void)cJSON_AddStringToObject(o, "zone", p.zone);
-            (void)cJSON_AddStringToObject(o, "name", p.name);
-            json_type(o, &p);
-            (void)cJSON_AddStringToObject(o, "data", p.data);
-            (void)cJSON_AddNumberToObject(o, "tier",
-                                          set != NULL ? set->memory.tier : 0);
-            (void)cJSON_AddStringToObject(o, "health", health_of(v[i]));
-            (void)cJSON_AddBoolToObject(o, "published", v[i]->published);
-            (void)cJSON_AddBoolToObject(o, "offByOthers",
-                                        v[i]->memory.held_off);
-            (void)cJSON_AddBoolToObject(o, "pending", v[i]->memory.pending);
-            (void)cJSON_AddStringToObject(o, "last",
-                                          v[i]->note != NULL ? v[i]->note : "");
-            (void)cJSON_AddStringToObject(o, "reason", reason_of(set));
-            (void)cJSON_AddItemToArray(list, o);
-        }
-        free(p.buf);
+        if (!is_asked(want, p))
+            continue;
+        o = cJSON_CreateObject();
+        (void)cJSON_AddStringToObject(o, "zone", p->zone);
+        (void)cJSON_AddStringToObject(o, "name", p->name);
+        json_type(o, p);
+        (void)cJSON_AddStringToObject(o, "data", v->data);
+        (void)cJSON_AddNumberToObject(o, "tier", lines[i].set->memory.tier);
+        (void)cJSON_AddStringToObject(o, "health", health_of(v));
+        (void)cJSON_AddBoolToObject(o, "published", v->published);
+        (void)cJSON_AddBoolToObject(o, "offByOthers", v->memory.held_off);
+        (void)cJSON_AddBoolToObject(o, "pending", v->memory.pending);
+        (void)cJSON_AddStringToObject(o, "last",
+                                      v->note != NULL ? v->note : "");
+        (void)cJSON_AddStringToObject(o, "reason", reason_of(lines[i].set));
+        (void)cJSON_AddItemToArray(list, o);
     }
-    free(v);
+    lines_free(lines, n);
 }
 
 static void json_problems(struct state *s, cJSON *list)

@@ -29,17 +29,17 @@ _Static_assert(sizeof(struct probe_pair) == sizeof(struct spec_pair),
 _Static_assert(sizeof(struct probe_range) == sizeof(struct spec_range),
                "ranges differ");
 
-static void copy_lists(struct probe_params *p, const struct spec_check *s)
+static void copy_lists(struct probe_params *p, const struct spec_dialog *d)
 {
-    p->headers = (const struct probe_pair *)s->headers;
-    p->nheaders = s->nheaders;
-    p->status = (const struct probe_range *)s->status;
-    p->nstatus = s->nstatus;
-    p->json = (const struct probe_pair *)s->json;
-    p->njson = s->njson;
+    p->headers = (const struct probe_pair *)d->headers;
+    p->nheaders = d->nheaders;
+    p->status = (const struct probe_range *)d->status;
+    p->nstatus = d->nstatus;
+    p->json = (const struct probe_pair *)d->json;
+    p->njson = d->njson;
 }
 
-static int find_command(struct check_params *p, const struct spec_check *s,
+static int find_command(struct check_params *p, const struct spec_dialog *d,
                         const struct addr *target,
                         const struct check_command *commands, size_t n,
                         struct err *e)
@@ -48,19 +48,19 @@ static int find_command(struct check_params *p, const struct spec_check *s,
     char text[ADDR_TEXT_SIZE];
     const char *values[] = {addr_format(target, text)};
 
-    p->probe.command = s->command;
+    p->probe.command = d->command;
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(commands[i].name, s->command) != 0)
+        if (strcmp(commands[i].name, d->command) != 0)
             continue;
         if (proc_split(commands[i].exec, keys, values, 1, &p->argv, e) != 0)
-            return err_wrap(e, "command %s", s->command);
+            return err_wrap(e, "command %s", d->command);
         p->probe.argv = p->argv;
         return 0;
     }
     return err_set(e, ERR_INPUT,
                    "command %s is not defined in the agent's file for this "
                    "zone",
-                   s->command);
+                   d->command);
 }
 
 int check_params_init(struct check_params *p, const struct check *c,
@@ -69,26 +69,27 @@ int check_params_init(struct check_params *p, const struct check *c,
                       struct err *e)
 {
     const struct spec_check *s = c->spec;
+    const struct spec_dialog *d = spec_dialog_of(s);
 
     memset(p, 0, sizeof *p);
-    p->probe.host = s->host != NULL ? s->host : c->name;
-    p->probe.server_name = s->server_name;
+    p->probe.host = d->host != NULL ? d->host : c->name;
+    p->probe.server_name = d->server_name;
     p->probe.no_verify = !s->verify;
-    p->probe.min_cert_days = s->min_cert_days;
-    p->probe.path = s->path;
-    p->probe.method = s->method;
-    p->probe.body = s->body;
-    p->probe.body_match = s->body_match;
-    p->probe.follow_redirects = s->follow_redirects;
-    p->probe.send = s->send;
-    p->probe.expect = s->expect;
-    p->probe.dns_name = s->dns_name;
-    p->probe.dns_type = s->dns_type;
-    p->probe.service = s->service;
-    copy_lists(&p->probe, s);
+    p->probe.min_cert_days = d->min_cert_days;
+    p->probe.path = d->path;
+    p->probe.method = d->method;
+    p->probe.body = d->body;
+    p->probe.body_match = d->body_match;
+    p->probe.follow_redirects = d->follow_redirects;
+    p->probe.send = d->send;
+    p->probe.expect = d->expect;
+    p->probe.dns_name = d->dns_name;
+    p->probe.dns_type = d->dns_type;
+    p->probe.service = d->service;
+    copy_lists(&p->probe, d);
     if (s->kind != SPEC_CHECK_COMMAND)
         return 0;
-    return find_command(p, s, target, commands, n, e);
+    return find_command(p, d, target, commands, n, e);
 }
 
 void check_params_fini(struct check_params *p)

@@ -1,12 +1,12 @@
 #include "agent/engine/checks.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
+#include "agent/engine/check_key.h"
 #include "specs/check.h"
 
 #define KEY_MAX 70000 /* a spec's whole text fits */
@@ -86,73 +86,14 @@ static void make_room(struct checks *c)
 
 /* --- keys ---------------------------------------------------------------- */
 
-static void add_text(struct buf *b, const char *name, const char *value)
-{
-    if (value != NULL)
-        buf_printf(b, " %s=%s", name, value);
-}
-
-static void add_number(struct buf *b, const char *name, int64_t value)
-{
-    if (value != 0)
-        buf_printf(b, " %s=%" PRId64, name, value);
-}
-
-static void add_parameters(struct buf *b, const struct spec_check *c)
-{
-    add_text(b, "path", c->path);
-    add_text(b, "host", c->host);
-    add_text(b, "serverName", c->server_name);
-    add_text(b, "method", c->method);
-    add_number(b, "unverified", !c->verify);
-    for (size_t i = 0; i < c->nheaders; i++)
-        add_text(b, c->headers[i].name, c->headers[i].value);
-    for (size_t i = 0; i < c->nstatus; i++)
-        buf_printf(b, " status=%" PRId64 "-%" PRId64, c->status[i].from,
-                   c->status[i].to);
-    add_text(b, "body", c->body);
-    add_text(b, "bodyMatch", c->body_match);
-    for (size_t i = 0; i < c->njson; i++)
-        add_text(b, c->json[i].name, c->json[i].value);
-    add_text(b, "send", c->send);
-    add_text(b, "expect", c->expect);
-    add_text(b, "name", c->dns_name);
-    add_text(b, "type", c->dns_type);
-    add_text(b, "service", c->service);
-    add_text(b, "command", c->command);
-    add_number(b, "minCertDays", c->min_cert_days);
-    add_number(b, "followRedirects", c->follow_redirects);
-}
-
-static void add_targets(struct buf *b, const struct check *k)
-{
-    char text[ADDR_TEXT_SIZE];
-
-    if (k->host != NULL)
-        buf_printf(b, " %s:%u", k->host, k->spec->port);
-    for (size_t i = 0; i < k->ntargets; i++)
-        buf_printf(b, " %s", addr_format_port(&k->targets[i], text));
-    if (k->ntargets > 1)
-        buf_printf(b, " need=%u", k->need);
-}
-
 /* The row of its key. */
 static struct state_check *find_row(struct checks *c, struct check *k)
 {
-    const struct spec_check *s = k->spec;
     struct state_check *row;
     struct buf b;
 
     buf_init(&b, KEY_MAX);
-    buf_str(&b, spec_check_kind_name(s->kind));
-    add_targets(&b, k);
-    add_parameters(&b, s);
-    add_text(&b, "for", k->name);
-    buf_printf(&b, " timeout=%" PRId64 "%s", s->timeout_ms,
-               s->repeat_timeout ? " repeat" : "");
-    k->probe_key_len = (uint32_t)strlen(buf_get(&b));
-    buf_printf(&b, " success=%" PRIu32 " failure=%" PRIu32, s->required_success,
-               s->required_failure);
+    check_key_write(k, &b);
     row = state_check_get(c->state, buf_get(&b));
     buf_fini(&b);
     return row;

@@ -63,7 +63,7 @@ enum decide_rule {
 
 struct decision {
     int tier; /* 1…6; 0 while the set is held as it is */
-    enum decide_rule rule;
+    enum decide_rule rule : 8;
 };
 
 /* out: publish[nvalues + nfallback] — what the set should publish, values

@@ -48,10 +48,30 @@ size_t judge_nrecords(const struct spec *s)
     return n;
 }
 
+/* Most specs have none. */
+static bool has_conditions(const struct spec *s)
+{
+    for (size_t i = 0; i < s->nsets; i++) {
+        const struct spec_set *set = &s->sets[i];
+
+        for (size_t k = 0; k < set->nrecords; k++)
+            if (spec_rare_of(&set->records[k])->when != NULL ||
+                spec_rare_of(&set->records[k])->dr_cond != NULL)
+                return true;
+        for (size_t k = 0; k < set->nfallback; k++)
+            if (spec_rare_of(&set->fallback[k])->when != NULL ||
+                spec_rare_of(&set->fallback[k])->dr_cond != NULL)
+                return true;
+    }
+    return s->nscenarios > 0;
+}
+
 size_t judge_ntruth(const struct spec *s)
 {
     size_t n = judge_nrecords(s);
 
+    if (!has_conditions(s))
+        return 0;
     return s->nscenarios * (1 + n) + 2 * n;
 }
 
@@ -355,8 +375,8 @@ static void take_record(const struct blame *b, const struct spec_record *rec,
 {
     for (size_t i = 0; i < rec->nchecks; i++)
         take_leaf(b, rec->checks[i], place);
-    if (rec->when != NULL)
-        take_cond(b, rec->when, place);
+    if (spec_rare_of(rec)->when != NULL)
+        take_cond(b, spec_rare_of(rec)->when, place);
     if (rec->dc >= 0)
         take_dc(b, &b->j->s->dcs[rec->dc]);
 }
@@ -371,8 +391,10 @@ static enum tri record_truth(struct judge *j, const struct spec_record *rec,
 
     for (size_t i = 0; i < rec->nchecks; i++)
         t = tri_and(t, check_truth(j, rec->checks[i], &at));
-    if (rec->when != NULL)
-        t = tri_and(t, settle(j, slot, cond_truth(j, rec->when, &at), &at));
+    if (spec_rare_of(rec)->when != NULL)
+        t = tri_and(
+            t,
+            settle(j, slot, cond_truth(j, spec_rare_of(rec)->when, &at), &at));
     if (rec->dc >= 0)
         t = tri_and(t, j->dcs[rec->dc].in_service);
     return t;
@@ -386,8 +408,9 @@ static void judge_dr(struct judge *j, const struct spec_record *rec, long place,
     size_t slot = j->s->nscenarios * (1 + n) + n + (size_t)place;
 
     out->dr_cond = TRI_FALSE;
-    if (rec->dr_cond != NULL)
-        out->dr_cond = settle(j, slot, cond_truth(j, rec->dr_cond, &at), &at);
+    if (spec_rare_of(rec)->dr_cond != NULL)
+        out->dr_cond = settle(
+            j, slot, cond_truth(j, spec_rare_of(rec)->dr_cond, &at), &at);
 }
 
 static void judge_one(struct judge *j, const struct judge_dc *strict_dcs,
@@ -478,10 +501,18 @@ enum tri judge_cond(const struct spec *s, const struct judge_env *env,
 
 void judge_memory_init(struct judge_memory *m, const struct spec *s)
 {
-    m->ntruth = judge_ntruth(s);
-    m->truth = mem_array(m->ntruth, sizeof *m->truth);
+    m->ntruth = (uint32_t)judge_ntruth(s);
     m->ndcs = s->ndcs;
-    m->dcs = mem_array(s->ndcs, sizeof *m->dcs);
+    m->truth = m->ntruth > 0 ? mem_array(m->ntruth, sizeof *m->truth) : NULL;
+    m->dcs = m->ndcs > 0 ? mem_array(m->ndcs, sizeof *m->dcs) : NULL;
+}
+
+bool judge_memory_is_empty(const struct judge_memory *m)
+{
+    for (size_t i = 0; i < m->ntruth; i++)
+        if (m->truth[i] != TRI_UNKNOWN)
+            return false;
+    return m->ndcs == 0;
 }
 
 void judge_memory_fini(struct judge_memory *m)

@@ -51,11 +51,10 @@ struct judge_dc_memory {
 struct judge_memory {
     /* Last known truth, for an unknown result: scenarios × places (place 0:
      * not local; else 1 + the record's place in judge order), then the
-     * records' own `if`, then their drCond. */
+     * records' own `if`, then their drCond. NULL: the spec has no condition. */
     enum tri *truth;
-    size_t ntruth;
-    struct judge_dc_memory *dcs; /* as spec.dcs */
-    size_t ndcs;
+    struct judge_dc_memory *dcs; /* as spec.dcs; NULL: none */
+    uint32_t ntruth, ndcs;
 };
 
 struct judge_dc {
@@ -99,6 +98,8 @@ enum tri judge_cond(const struct spec *s, const struct judge_env *env,
 
 void judge_memory_init(struct judge_memory *m, const struct spec *s);
 void judge_memory_fini(struct judge_memory *m);
+/* There is nothing in it that would have to be kept. */
+bool judge_memory_is_empty(const struct judge_memory *m);
 /* The operator lets a data centre in again. */
 void judge_readmit(struct judge_memory *m, size_t dc);
 

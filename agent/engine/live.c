@@ -44,7 +44,7 @@ static bool is_noted(const struct live *l, const struct recent *r)
 /* again: it may be noted already, or be older than the last note. */
 static void note_recent(struct live *l, const struct plan_value *v, bool again)
 {
-    const struct recent r = {v, v->memory->pending_since_ms};
+    const struct recent r = {v, memory_written(v->memory)->last_ms};
     size_t at = l->nrecent;
 
     l->fresh++;
@@ -67,7 +67,7 @@ static void drop_notes(struct live *l, int64_t now_ms)
         const struct recent *r = &l->recent[l->first_recent++];
 
         l->fresh -= r->v->published && r->v->twin == 0 &&
-                    r->v->memory->pending_since_ms == r->at_ms;
+                    memory_written(r->v->memory)->last_ms == r->at_ms;
     }
     if (l->first_recent <= l->nrecent / 2)
         return;

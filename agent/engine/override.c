@@ -153,18 +153,17 @@ size_t override_readmit_name(struct state *s, const char *zone,
 {
     char *prefix = mem_printf("%s|%s|", zone, name);
     size_t len = strlen(prefix), n = 0;
-    struct state_value *row;
+    struct state_set *set;
 
-    for (row = state_values(s); row != NULL; row = row->next) {
-        const char *value;
-
-        if (strncmp(row->key, prefix, len) != 0)
+    for (set = state_sets(s); set != NULL; set = set->next) {
+        if (strncmp(set->key, prefix, len) != 0)
             continue;
-        value = strchr(row->key + len, '|');
-        if (value == NULL || (data != NULL && strcmp(value + 1, data) != 0))
-            continue;
-        plan_readmit(&row->memory);
-        n++;
+        for (struct state_value *v = set->values; v != NULL; v = v->next) {
+            if (data != NULL && strcmp(v->data, data) != 0)
+                continue;
+            plan_readmit(&v->memory);
+            n++;
+        }
     }
     free(prefix);
     return n;

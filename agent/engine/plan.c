@@ -30,6 +30,14 @@ static size_t events_since(const int64_t *events, int64_t from_ms)
     return n;
 }
 
+/* And the damping that comes of them. */
+static void forget_withdrawals(struct memory_value *m)
+{
+    m->damp = 0;
+    if (m->writes != NULL)
+        memset(m->writes->withdrawals_ms, 0, sizeof m->writes->withdrawals_ms);
+}
+
 /* --- time ----------------------------------------------------------------- */
 
 /* The set is to be looked at again then, at the latest. */
@@ -88,10 +96,10 @@ static void look_at_health(struct plan_set *set, struct plan_value *v,
         m->healthy_since_ms = now_ms != 0 ? now_ms : 1;
     }
     if (m->healthy_since_ms != 0 && now_ms - m->healthy_since_ms >= HOUR_MS) {
-        m->damp = 0;
-        memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
+        forget_withdrawals(m);
     }
-    if (m->healthy_since_ms != 0 && (m->damp > 0 || m->withdrawals_ms[0] != 0))
+    if (m->healthy_since_ms != 0 &&
+        (m->damp > 0 || memory_written(m)->withdrawals_ms[0] != 0))
         again_at(set, m->healthy_since_ms + HOUR_MS, now_ms);
 }
 
@@ -194,18 +202,17 @@ static void limit_reclaims(struct plan_set *set, int64_t now_ms)
 {
     for (size_t i = 0; i < set->nvalues; i++) {
         struct plan_value *v = &set->values[i];
+        const int64_t *reclaims_ms = memory_written(v->memory)->reclaims_ms;
 
         if (v->publish && !v->dropped)
             v->memory->put_in = false;
-        v->reclaim_held = !v->publish && v->published && v->memory->put_in &&
-                          set->type != SPEC_CNAME &&
-                          events_since(v->memory->reclaims_ms,
-                                       now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
+        v->reclaim_held =
+            !v->publish && v->published && v->memory->put_in &&
+            set->type != SPEC_CNAME &&
+            events_since(reclaims_ms, now_ms - HOUR_MS) >= RECLAIMS_PER_HOUR;
         if (v->reclaim_held) {
             v->publish = true;
-            again_at(set,
-                     v->memory->reclaims_ms[RECLAIMS_PER_HOUR - 1] + HOUR_MS,
-                     now_ms);
+            again_at(set, reclaims_ms[RECLAIMS_PER_HOUR - 1] + HOUR_MS, now_ms);
         }
     }
 }
@@ -403,7 +410,7 @@ static void brake_hold(struct plan_set *set)
  * taken out since then is counted from the times of the withdrawals. */
 bool plan_stood(const struct plan_value *v, int64_t now_ms)
 {
-    int64_t changed_ms = v->memory->pending_since_ms;
+    int64_t changed_ms = memory_written(v->memory)->last_ms;
 
     return v->published && v->twin == 0 &&
            (changed_ms == 0 || now_ms - changed_ms >= PLAN_BRAKE_WINDOW_MS);
@@ -482,7 +489,7 @@ void plan_make(struct plan_zone *zone)
         struct plan_set *set = looked_at(zone, i);
 
         set->memory->tier = set->decision.tier;
-        set->nchanges = count_changes(set);
+        set->nchanges = (uint32_t)count_changes(set);
     }
 }
 
@@ -493,14 +500,15 @@ static void remember_withdrawal(struct plan_set *set, struct plan_value *v,
     size_t recent;
 
     if (m->put_in) {
-        event_add(m->reclaims_ms, now_ms);
+        event_add(memory_writes(m)->reclaims_ms, now_ms);
         return;
     }
     if (!plan_is_check_withdrawal(v))
         return;
-    event_add(m->withdrawals_ms, now_ms);
-    recent = events_since(m->withdrawals_ms, now_ms - 10 * MINUTE_MS);
-    if (set->damping && (m->damp > 0 || recent >= DAMP_AFTER) && m->damp < 32)
+    event_add(memory_writes(m)->withdrawals_ms, now_ms);
+    recent = events_since(m->writes->withdrawals_ms, now_ms - 10 * MINUTE_MS);
+    if (set->damping && (m->damp > 0 || recent >= DAMP_AFTER) &&
+        m->damp < MEMORY_DAMP_MOST)
         m->damp++;
 }
 
@@ -525,14 +533,13 @@ void plan_done(struct plan_set *set, struct plan_value *v, int64_t now_ms,
     m->withdrawn = !v->publish;
     m->expected = v->publish;
     m->pending = true;
-    m->pending_since_ms = now_ms;
+    memory_writes(m)->last_ms = now_ms;
 }
 
 void plan_readmit(struct memory_value *m)
 {
     m->held_off = m->shut = m->returning = false;
-    m->damp = 0;
-    memset(m->withdrawals_ms, 0, sizeof m->withdrawals_ms);
+    forget_withdrawals(m);
 }
 
 static bool all_in_maintenance(const struct plan_set *set)

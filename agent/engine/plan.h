@@ -16,24 +16,27 @@
 #define PLAN_DAMP_MOST_MS (3600 * 1000LL)
 #define PLAN_BRAKE_WINDOW_MS (60 * 1000LL)
 #define PLAN_BRAKE_LEAST 3
+#define PLAN_NEED_MASK 0x3ffu /* what plan_value.need_failure can hold */
 
 /* One for each target: bytes count. */
 struct plan_value {
     const char *data; /* canonical */
     struct memory_value *memory;
-    int64_t return_after_ms;  /* 0: at once */
-    int64_t decided_ms;       /* when the check that decides was confirmed */
-    int64_t access_period_ms; /* the longest of its down checks */
-    int32_t ttl_s;            /* the spec's; -1 none */
-    uint32_t fail_streak;     /* the fewest failures in a row of them */
-    uint32_t need_failure;    /* the largest requiredFailure of them */
-    uint32_t twin;            /* 1 + the place of an earlier value with equal
-                                 data (records and fallbackRecords may share
-                                 one); 0: none. Twins are published together
-                                 and change once */
-    enum decide_class class : 8;
-    enum tri dr_cond : 8;
-    enum tri healthy : 8;
+    int64_t decided_ms;         /* when the check that decides was confirmed */
+    uint32_t access_period_ms;  /* the longest of its down checks; a day at
+                                   most */
+    uint32_t return_after_ms;   /* 0: at once; a week at most */
+    int32_t ttl_s;              /* the spec's; -1 none */
+    uint32_t fail_streak;       /* the fewest failures in a row of them */
+    uint32_t twin;              /* 1 + the place of an earlier value with equal
+                                   data (records and fallbackRecords may share
+                                   one); 0: none. Twins are published together
+                                   and change once */
+    uint32_t need_failure : 10; /* the largest requiredFailure of them; 1000 at
+                                   most: PLAN_NEED_MASK */
+    enum decide_class class : 2;
+    enum tri dr_cond : 2;
+    enum tri healthy : 2;
     bool fallback : 1; /* of fallbackRecords */
     bool dropped : 1;  /* no longer in the spec, still remembered */
     bool dr_if_no_records : 1;
@@ -65,29 +68,30 @@ enum plan_hold {
     PLAN_UNSEEN,   /* the provider's records could not be read */
 };
 
+/* One for each name: bytes count. */
 struct plan_set {
-    const char *name; /* canonical */
-    enum spec_type type;
-    enum spec_order order;
-    uint32_t take;
-    enum spec_all_down all_down;
-    bool damping;
-    const char *view; /* NULL: none */
-    bool unmapped;    /* its view means nothing to the agent */
-    size_t audience;  /* 0: everybody's; else 1 + the place of its view in the
-                         zone's section */
-    bool foreign;     /* CNAME: a value that is not in the spec is published */
-    bool frozen;      /* the operator wants no writes */
-    bool observed;    /* the provider's records were read */
-    bool masked;      /* DNS answers with something else: see struct rrset */
+    const char *name;          /* canonical */
+    const char *view;          /* NULL: none */
     struct plan_value *values; /* chain order; the fallback, then dropped
                                   ones, after the records */
-    size_t nvalues;
     struct memory_set *memory;
+    uint32_t nvalues;
+    uint32_t take;
+    uint32_t audience; /* 0: everybody's; else 1 + the place of its view in the
+                          zone's section */
+    enum spec_type type : 8;
+    enum spec_order order : 8;
+    enum spec_all_down all_down : 8;
+    bool damping : 1;
+    bool unmapped : 1; /* its view means nothing to the agent */
+    bool foreign : 1;  /* CNAME: a value that is not in the spec is published */
+    bool frozen : 1;   /* the operator wants no writes */
+    bool observed : 1; /* the provider's records were read */
+    bool masked : 1;   /* DNS answers with something else: see struct rrset */
     /* out */
+    enum plan_hold hold : 8;
+    uint32_t nchanges; /* values whose publish differs from published */
     struct decision decision;
-    enum plan_hold hold;
-    size_t nchanges;  /* values whose publish differs from published */
     int64_t again_ms; /* when time alone may change the plan; 0: never */
 };
 

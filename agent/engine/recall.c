@@ -269,7 +269,8 @@ static void take_remembered(struct world *w)
 
         ps->observed = true;
         for (size_t k = 0; k < ps->nvalues; k++) {
-            ps->values[k].published = w->sets[i].values[k].row->published;
+            ps->values[k].published =
+                state_value_of(ps->values[k].memory)->published;
             ps->values[k].memory->expected = ps->values[k].published;
         }
     }
@@ -308,8 +309,8 @@ static void build(struct recall *r, struct recall_zone *z, int64_t now_ms)
         world_new(r->arena, z->name, specs, n, r->state, r->checks, &r->limits,
                   world_views_new(z->cfg, r->arena), r->cfg->dc, now_ms, &ev);
     if (n > 0 && name_equal(specs[0]->owner, z->name) &&
-        specs[0]->max_change_pct >= 0)
-        z->world->plan.max_change_pct = specs[0]->max_change_pct;
+        specs[0]->top->max_change_pct >= 0)
+        z->world->plan.max_change_pct = specs[0]->top->max_change_pct;
     take_remembered(z->world);
 }
 

@@ -32,7 +32,7 @@ void round_would(struct round_zone *z)
 
         for (size_t k = 0; k < ps->nvalues; k++) {
             const struct plan_value *v = &ps->values[k];
-            struct state_value *row = z->world->sets[s].values[k].row;
+            struct state_value *row = state_value_of(v->memory);
             bool change = plan_is_change(v);
 
             r->result.changes += change;
@@ -106,8 +106,8 @@ static void on_done(struct round_zone *z, size_t s, size_t k,
             v->memory->withdrawn = false; /* done with, not switched off */
     }
     v->memory->uncertain = whole->code != ERR_NONE;
-    z->world->sets[s].values[k].row->published = v->publish;
-    z->world->sets[s].values[k].row->would = false;
+    state_value_of(v->memory)->published = v->publish;
+    state_value_of(v->memory)->would = false;
     z->round->result.changes++;
     round_tell(z->round, v->publish ? ROUND_PUBLISHED : ROUND_WITHDRAWN,
                z->name, ps->name, z->world->sets[s].label, v->data, v->publish,

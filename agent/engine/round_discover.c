@@ -355,8 +355,8 @@ static void list_apex_names(struct round_zone *z)
     }
     if (n == 0 || spec_parse(txts, n, &ctx, &apex, &e) != 0)
         return;
-    for (size_t i = 0; i < apex->nnames; i++)
-        list_owner(z, apex->names[i]);
+    for (size_t i = 0; i < apex->top->nnames; i++)
+        list_owner(z, apex->top->names[i]);
     spec_free(apex);
 }
 

@@ -203,9 +203,11 @@ void round_report_set(struct round_zone *z, size_t set)
     }
     if (!round_audience_of(z, set)->observed)
         return;
-    state_text(&z->world->sets[set].row->reason, plan_reason(ps));
+    state_note(z->round->state, &state_set_of(ps->memory)->reason,
+               plan_reason(ps));
     for (size_t k = 0; k < ps->nvalues; k++)
-        z->world->sets[set].values[k].row->published = ps->values[k].published;
+        state_value_of(ps->values[k].memory)->published =
+            ps->values[k].published;
 }
 
 static void plan_zone(struct round_zone *z)

@@ -57,22 +57,21 @@ void round_tell_value(struct round_zone *z, size_t set, size_t value)
 {
     const struct plan_set *ps = &z->world->plan.sets[set];
     const struct plan_value *pv = &ps->values[value];
-    struct world_value *wv = &z->world->sets[set].values[value];
+    struct state_value *row = state_value_of(pv->memory);
     const char *type = z->world->sets[set].label;
     const char *why = world_note(z->world, &z->world->sets[set], value);
     bool first = !pv->memory->seen;
 
-    if (pv->healthy == TRI_FALSE &&
-        (first || wv->row->healthy || wv->row->unknown))
+    if (pv->healthy == TRI_FALSE && (first || row->healthy || row->unknown))
         round_tell(z->round, ROUND_UNAVAILABLE, z->name, ps->name, type,
                    pv->data, false, why);
-    else if (pv->healthy == TRI_TRUE && !first && !wv->row->healthy &&
-             !wv->row->unknown)
+    else if (pv->healthy == TRI_TRUE && !first && !row->healthy &&
+             !row->unknown)
         round_tell(z->round, ROUND_AVAILABLE, z->name, ps->name, type, pv->data,
                    false, why);
-    wv->row->healthy = pv->healthy == TRI_TRUE;
-    wv->row->unknown = pv->healthy == TRI_UNKNOWN;
-    state_note(z->round->state, &wv->row->note, why);
+    row->healthy = pv->healthy == TRI_TRUE;
+    row->unknown = pv->healthy == TRI_UNKNOWN;
+    state_note(z->round->state, &row->note, why);
 }
 
 static void tell_zone(struct round_zone *z)

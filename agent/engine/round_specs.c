@@ -223,7 +223,7 @@ static void on_good(struct round_owner *o)
     if (o->row == NULL)
         o->row = state_spec_get(r->state, o->zone->name, o->name);
     o->row->used = true;
-    state_spec_put(o->row, texts);
+    state_spec_put(r->state, o->row, texts);
     free(texts);
     o->row->good_wall_ms = clock_wall_ms();
     o->row->gone_ms = 0;

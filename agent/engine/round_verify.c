@@ -147,8 +147,8 @@ static int64_t written_ms(const struct plan_set *ps)
 
     for (size_t k = 0; k < ps->nvalues; k++)
         if (ps->values[k].memory->pending &&
-            ps->values[k].memory->pending_since_ms < t)
-            t = ps->values[k].memory->pending_since_ms;
+            memory_written(ps->values[k].memory)->last_ms < t)
+            t = memory_written(ps->values[k].memory)->last_ms;
     return t;
 }
 

@@ -51,8 +51,8 @@ static void build_zone(struct round_zone *z)
         r->arena, z->name, (const struct spec *const *)z->specs, z->nspecs,
         r->state, r->checks, &r->limits, world_views_new(z->cfg, r->arena),
         r->cfg->dc, state_now_ms(), &ev);
-    if (apex != NULL && apex->max_change_pct >= 0)
-        z->world->plan.max_change_pct = apex->max_change_pct;
+    if (apex != NULL && apex->top->max_change_pct >= 0)
+        z->world->plan.max_change_pct = apex->top->max_change_pct;
     if (r->o->ngiven > 0)
         z->world->plan.max_change_pct = 100;
 }

@@ -21,7 +21,7 @@ static bool is_seen_anew(const struct service *svc)
 {
     const struct state_check *row;
 
-    for (row = state_checks(svc->state); row != NULL; row = row->next) {
+    for (size_t at = 0; (row = state_checks(svc->state, &at)) != NULL;) {
         const struct health *h = &row->health;
 
         if (row->entry != NULL && h->state != HEALTH_UP &&

@@ -213,9 +213,9 @@ static void arm(struct service *svc)
 
 void service_probe_hurry(struct service *svc, bool down_only)
 {
-    struct state_check *row;
+    const struct state_check *row;
 
-    for (row = state_checks(svc->state); row != NULL; row = row->next) {
+    for (size_t at = 0; (row = state_checks(svc->state, &at)) != NULL;) {
         const struct service_entry *n = row->entry;
 
         if (n != NULL && n->sched != NULL &&
@@ -407,14 +407,13 @@ void service_probe_drop(struct service *svc)
 
 void service_probe_stop(struct service *svc)
 {
-    struct state_check *row = NULL;
+    struct state_check *row;
 
     if (svc->tick != NULL)
         uv_close((uv_handle_t *)svc->tick, free_handle);
     svc->tick = NULL;
-    if (svc->state != NULL)
-        row = state_checks(svc->state);
-    for (; row != NULL; row = row->next) {
+    for (size_t at = 0;
+         svc->state != NULL && (row = state_checks(svc->state, &at)) != NULL;) {
         struct service_entry *n = row->entry;
 
         if (n != NULL && n->n > 1)

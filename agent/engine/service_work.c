@@ -149,7 +149,8 @@ static void meet_first(struct world *w)
     for (size_t i = 0; i < w->plan.nsets; i++)
         for (size_t k = 0; k < w->plan.sets[i].nvalues; k++)
             if (!w->plan.sets[i].values[k].memory->seen)
-                w->sets[i].values[k].row->unknown = true;
+                state_value_of(w->plan.sets[i].values[k].memory)->unknown =
+                    true;
 }
 
 static void make_live(struct service_zone *z)

@@ -349,8 +349,9 @@ static void swap(struct service_zone *z)
     struct service_epoch *e = z->next, *old = z->now;
     const struct spec *apex = e->rz->apex->spec;
 
-    e->debounce_ms = apex != NULL && apex->debounce_ms >= 0 ? apex->debounce_ms
-                                                            : LIVE_DEBOUNCE_MS;
+    e->debounce_ms = apex != NULL && apex->top->debounce_ms >= 0
+                         ? apex->top->debounce_ms
+                         : LIVE_DEBOUNCE_MS;
     if (old != NULL)
         world_save(old->rz->world);
     state_zone_unmark(z->svc->state, z->name);

@@ -247,10 +247,10 @@ int sim_agent_start(struct sim *s, struct err *e)
     s->arena = arena_new();
     s->w = world_new(s->arena, s->o->zone, s->o->specs, s->o->nspecs, s->state,
                      s->checks, NULL, NULL, s->o->agent_dc, s->now_ms, &ev);
-    if (apex != NULL && apex->max_change_pct >= 0)
-        s->w->plan.max_change_pct = apex->max_change_pct;
-    if (apex != NULL && apex->debounce_ms >= 0)
-        debounce_ms = apex->debounce_ms;
+    if (apex != NULL && apex->top->max_change_pct >= 0)
+        s->w->plan.max_change_pct = apex->top->max_change_pct;
+    if (apex != NULL && apex->top->debounce_ms >= 0)
+        debounce_ms = apex->top->debounce_ms;
     if (s->shown == NULL)
         make_outside(s);
     look_at_provider(s);

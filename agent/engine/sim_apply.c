@@ -28,10 +28,10 @@ static void readmit_dc(struct sim *s, const char *dc)
                 continue;
             judge_readmit(&ws->memory, k);
             for (size_t r = 0; r < ws->nrecords; r++)
-                for (const struct world_value *v = ws->values[r]; v != NULL;
-                     v = v->next)
-                    if (v->record->dc == (long)k)
-                        plan_readmit(v->plan->memory);
+                for (uint32_t v = ws->values[r]; v > 0;
+                     v = s->w->values[v - 1].next)
+                    if (s->w->values[v - 1].record->dc == (long)k)
+                        plan_readmit(s->w->plan_values[v - 1].memory);
         }
     }
 }

@@ -144,15 +144,19 @@ static bool same(const char *a, const char *b)
 static bool is_check(const struct asked *a, const struct check *c)
 {
     const struct spec_check *x = a->check, *y = c->spec;
+    const struct spec_dialog *xd, *yd;
 
     if (a->any)
         return true;
     if (a->named != NULL)
         return a->named[c->id];
-    return x->kind == y->kind && x->port == y->port && same(x->path, y->path) &&
-           same(x->host, y->host) && same(x->dns_name, y->dns_name) &&
-           same(x->dns_type, y->dns_type) && same(x->service, y->service) &&
-           same(x->command, y->command);
+    xd = spec_dialog_of(x);
+    yd = spec_dialog_of(y);
+    return x->kind == y->kind && x->port == y->port &&
+           same(xd->path, yd->path) && same(xd->host, yd->host) &&
+           same(xd->dns_name, yd->dns_name) &&
+           same(xd->dns_type, yd->dns_type) && same(xd->service, yd->service) &&
+           same(xd->command, yd->command);
 }
 
 /* --- binding ------------------------------------------------------------- */

@@ -14,6 +14,37 @@ struct note {
     char key[]; /* its text */
 };
 
+struct state_check *state_check_row(struct state *s, const char *key)
+{
+    struct state_check *row = keytable_find(&s->check_rows, key);
+
+    if (row == NULL) {
+        row = keytable_row(s->check_rows.key_at, key);
+        keytable_add(&s->check_rows, row);
+    }
+    return row;
+}
+
+void state_check_sweep(struct state *s,
+                       bool (*keep)(const struct state_check *))
+{
+    struct state_check *r;
+
+    for (size_t at = 0; (r = state_checks(s, &at)) != NULL;) {
+        if (keep != NULL && keep(r))
+            continue;
+        keytable_remove(&s->check_rows, r);
+        at--;
+        state_note(s, &r->note, NULL);
+        free(r);
+    }
+}
+
+struct state_check *state_checks(struct state *s, size_t *at)
+{
+    return keytable_next(&s->check_rows, at);
+}
+
 /* Find or make a row of a table; the same for each kind of row. */
 #define ROW_FN(kind, list)                                                     \
     struct state_##kind *state_##kind##_row(struct state *s, const char *key)  \
@@ -38,8 +69,6 @@ struct note {
         return s->kind##_rows.first;                                           \
     }
 
-ROW_FN(check, checks)
-ROW_FN(value, values)
 ROW_FN(set, sets)
 ROW_FN(spec, specs)
 ROW_FN(judge, judges)
@@ -71,17 +100,11 @@ HASH_ROW_FN(problem, problems)
 
 void state_tables_init(struct state *s)
 {
-    s->check_rows.by_key.key_at = offsetof(struct state_check, key);
-    s->value_rows.by_key.key_at = offsetof(struct state_value, key);
+    s->check_rows.key_at = offsetof(struct state_check, key);
     s->set_rows.by_key.key_at = offsetof(struct state_set, key);
     s->spec_rows.by_key.key_at = offsetof(struct state_spec, key);
     s->judge_rows.by_key.key_at = offsetof(struct state_judge, key);
     s->notes.key_at = offsetof(struct note, key);
-}
-
-size_t state_nvalues(const struct state *s)
-{
-    return s->value_rows.by_key.n;
 }
 
 struct state_judge *state_judge_find(struct state *s, const char *key)
@@ -103,18 +126,6 @@ struct state_check *state_check_get(struct state *s, const char *key)
 {
     struct state_check *row = state_check_row(s, key);
 
-    row->used = true;
-    return row;
-}
-
-struct state_value *state_value_get(struct state *s, const char *zone,
-                                    const char *name, const char *type,
-                                    const char *data)
-{
-    char *key = mem_printf("%s|%s|%s|%s", zone, name, type, data);
-    struct state_value *row = state_value_row(s, key);
-
-    free(key);
     row->used = true;
     return row;
 }
@@ -250,14 +261,20 @@ static bool key_in_zone(const char *key, const char *zone)
     return strncmp(key, zone, n) == 0 && key[n] == '|';
 }
 
+static void keep_set(struct state_set *set)
+{
+    set->used = true;
+    for (struct state_value *v = set->values; v != NULL; v = v->next)
+        v->used = true;
+}
+
 void state_keep_zone(struct state *s, const char *zone)
 {
     struct state_zone *z = NULL;
 
-    for (struct state_value *r = state_values(s); r != NULL; r = r->next)
-        r->used = r->used || key_in_zone(r->key, zone);
     for (struct state_set *r = state_sets(s); r != NULL; r = r->next)
-        r->used = r->used || key_in_zone(r->key, zone);
+        if (key_in_zone(r->key, zone))
+            keep_set(r);
     for (struct state_spec *r = state_specs(s); r != NULL; r = r->next)
         r->used = r->used || key_in_zone(r->key, zone);
     for (struct state_judge *r = state_judges(s); r != NULL; r = r->next)
@@ -273,11 +290,14 @@ void state_keep_zone(struct state *s, const char *zone)
 
 void state_keep_all(struct state *s)
 {
-    KEEP(check, checks);
-    KEEP(value, values);
-    KEEP(set, sets);
+    struct state_check *c;
+
+    for (size_t at = 0; (c = state_checks(s, &at)) != NULL;)
+        c->used = true;
     KEEP(spec, specs);
     KEEP(judge, judges);
+    for (struct state_set *r = state_sets(s); r != NULL; r = r->next)
+        keep_set(r);
     for (struct state_zone *z = s->zones; z != NULL; z = z->hh.next)
         z->used = true;
     for (struct state_problem *p = s->problems; p != NULL; p = p->hh.next)
@@ -286,7 +306,7 @@ void state_keep_all(struct state *s)
 
 void state_drop_spec(struct state *s, struct state_spec *row)
 {
-    STATE_SWEEP(s, spec, r == row, (free(r->texts), free(r->stale)));
+    STATE_SWEEP(s, spec, r == row, free(r->stale));
 }
 
 static void event_free(struct state_event_row *r)
@@ -334,13 +354,11 @@ void state_event_add(struct state *s, const struct state_event *ev)
 
 void state_clear(struct state *s)
 {
-    STATE_SWEEP(s, check, true, state_note(s, &r->note, NULL));
-    STATE_SWEEP(s, value, true, state_note(s, &r->note, NULL));
-    STATE_SWEEP(s, set, true, free(r->reason));
-    STATE_SWEEP(s, spec, true, (free(r->texts), free(r->stale)));
+    state_check_sweep(s, NULL);
+    STATE_SWEEP(s, set, true, state_set_fini(s, r));
+    STATE_SWEEP(s, spec, true, free(r->stale));
     STATE_SWEEP(s, judge, true, (free(r->print), free(r->truth), free(r->dcs)));
-    keytable_fini(&s->check_rows.by_key);
-    keytable_fini(&s->value_rows.by_key);
+    keytable_fini(&s->check_rows);
     keytable_fini(&s->set_rows.by_key);
     keytable_fini(&s->spec_rows.by_key);
     keytable_fini(&s->judge_rows.by_key);
@@ -351,6 +369,8 @@ void state_clear(struct state *s)
     CLEAR(kept, kepts, free(row->text));
     CLEAR(problem, problems, free(row->text));
     state_clear_events(s);
+    arena_free(s->spec_texts);
+    s->spec_texts = NULL;
 }
 
 void state_clear_events(struct state *s)

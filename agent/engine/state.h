@@ -27,37 +27,37 @@
 struct state;
 
 /* Rows by their key. Text fields are heap strings, owned by the row; notes are
- * shared (state_note); NULL: none. There are rows of the first five kinds for
- * each target and name: bytes count. A check takes about 150, a value 250, a
- * set 110, a spec 130, a judgement 100. */
+ * shared (state_note); NULL: none. There are rows of the first four kinds for
+ * each target and name: bytes count. */
 struct state_check {
     struct health health;
     const char *note; /* last result for people: "tcp:443 refused" */
     void *entry; /* of the service: how it is probed; NULL: not. Not saved */
-    struct state_check *next;
-    bool used;  /* touched in this run; others are dropped on save */
-    char key[]; /* kind, target, parameters and thresholds: check.h */
+    bool used;   /* touched in this run; others are dropped on save */
+    char key[];  /* kind, target, parameters and thresholds: check_key.h */
 };
 struct state_value {
-    struct memory_value memory;
-    const char *note; /* why it is down or held */
-    struct state_value *next;
+    struct memory_value memory;                   /* first: state_value_of */
+    const char *note;                             /* why it is down or held */
+    struct state_value *next;                     /* of the same set */
     bool published : 1, healthy : 1, unknown : 1; /* for status; as of the last
                                                      round */
     bool would : 1; /* observe: a change was announced, and is not made */
     bool used : 1;
-    char key[]; /* "zone|name|type|data" */
+    char data[]; /* saved under "zone|name|type|data": the set has the rest */
 };
+/* Stays as long as it has values, used itself or not. */
 struct state_set {
-    struct memory_set memory;
-    char *reason;
+    struct memory_set memory; /* first: state_set_of */
+    const char *reason;       /* a note */
     struct state_set *next;
+    struct state_value *values; /* in the order of their making */
     bool used;
     char key[]; /* "zone|name|type" */
 };
 struct state_spec {
-    char *texts; /* the last good ones, where the file does not have them yet:
-                    state_spec_put, state_spec_texts */
+    const char *texts; /* the last good ones, where the file does not have them
+                          yet: state_spec_put, state_spec_texts. The state's */
     unsigned char print[STATE_PRINT_SIZE]; /* SHA-256 of them */
     int64_t good_wall_ms; /* when the text was last read and valid */
     int64_t gone_ms;      /* first look that said gone; 0: none */
@@ -146,11 +146,10 @@ int64_t state_run_gap_ms(const struct state *s);
 
 /* Find or make a row; marks it as used. Borrowed. */
 struct state_check *state_check_get(struct state *s, const char *key);
-struct state_value *state_value_get(struct state *s, const char *zone,
-                                    const char *name, const char *type,
-                                    const char *data);
 struct state_set *state_set_get(struct state *s, const char *zone,
                                 const char *name, const char *type);
+struct state_value *state_value_get(struct state *s, struct state_set *set,
+                                    const char *data);
 struct state_spec *state_spec_get(struct state *s, const char *zone,
                                   const char *owner);
 struct state_judge *state_judge_get(struct state *s, const char *zone,
@@ -176,15 +175,24 @@ const char *state_kept_find(struct state *s, const char *provider,
 bool state_problem(struct state *s, const char *key, bool minor,
                    const char *text);
 
+/* All checks, in no order that means anything: *at is 0 for the first, and is
+ * left alone. returns NULL: no more. None may be made meanwhile. */
+struct state_check *state_checks(struct state *s, size_t *at);
 /* First of the rows; iterate with next, of the uthash lists with hh.next. */
-struct state_check *state_checks(struct state *s);
-struct state_value *state_values(struct state *s);
 struct state_set *state_sets(struct state *s);
 struct state_spec *state_specs(struct state *s);
 struct state_zone *state_zones(struct state *s);
 struct state_judge *state_judges(struct state *s);
 struct state_override *state_overrides(struct state *s);
-size_t state_nvalues(const struct state *s);
+/* The row that has that memory. */
+static inline struct state_value *state_value_of(struct memory_value *m)
+{
+    return (struct state_value *)m;
+}
+static inline struct state_set *state_set_of(struct memory_set *m)
+{
+    return (struct state_set *)m;
+}
 /* A row that is there, or NULL; not marked as used. */
 struct state_judge *state_judge_find(struct state *s, const char *key);
 struct state_set *state_set_find(struct state *s, const char *zone,
@@ -197,7 +205,7 @@ struct state_problem *state_problems(struct state *s);
 void state_keep_zone(struct state *s, const char *zone);
 void state_drop_spec(struct state *s, struct state_spec *row);
 /* The last good texts of row, as txt_print writes them. Copied. */
-void state_spec_put(struct state_spec *row, const char *texts);
+void state_spec_put(struct state *s, struct state_spec *row, const char *texts);
 /* row->good must be true. returns the texts (heap, caller frees), or NULL with
  * e set (ERR_LOCAL: the file cannot be read) */
 char *state_spec_texts(struct state *s, const struct state_spec *row,

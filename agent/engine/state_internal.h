@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "agent/base/keytable.h"
+#include "agent/base/mem.h"
 #include "agent/engine/state.h"
 
 /* Shared by state.c (rows), state_file.c (opening, lock, damage),
@@ -22,11 +23,19 @@ struct state {
     bool as_is;                  /* damage is an error, not mended */
     int64_t runs_ms[STATE_RUNS]; /* beginnings of rounds; newest first */
     int64_t shift_ms;            /* from saved times to this boot's */
+    struct keytable check_rows;
     struct state_rows {
         struct keytable by_key;
         void *first, *last;
-    } check_rows, value_rows, set_rows, spec_rows, judge_rows;
+    } set_rows, spec_rows, judge_rows;
+    /* The value that was asked for last, and its set: they are asked for in
+     * their order. */
+    struct state_value *last_value;
+    struct state_set *last_set;
     struct keytable notes; /* struct note */
+    /* Of specs, until they are saved; NULL: none. Apart from what stays: freed
+     * one by one, they would leave a hole beside each spec. */
+    struct arena *spec_texts;
     struct state_zone *zones;
     struct state_override *overrides;
     struct state_stop *stops;
@@ -74,7 +83,6 @@ void state_tables_init(struct state *s);
 
 /* Rows without marking them as used. */
 struct state_check *state_check_row(struct state *s, const char *key);
-struct state_value *state_value_row(struct state *s, const char *key);
 struct state_set *state_set_row(struct state *s, const char *key);
 struct state_spec *state_spec_row(struct state *s, const char *key);
 struct state_judge *state_judge_row(struct state *s, const char *key);
@@ -83,9 +91,22 @@ struct state_zone *state_zone_row(struct state *s, const char *key);
 struct state_stop *state_stop_row(struct state *s, const char *key);
 struct state_kept *state_kept_row(struct state *s, const char *key);
 struct state_problem *state_problem_row(struct state *s, const char *key);
+/* Drops checks that are not to be kept; NULL: all. */
+void state_check_sweep(struct state *s,
+                       bool (*keep)(const struct state_check *));
 void state_keep_all(struct state *s);     /* marks all rows as used */
 void state_clear(struct state *s);        /* all rows */
 void state_clear_events(struct state *s); /* those not yet written */
+
+/* --- state_value.c: values of the sets ----------------------------------- */
+
+/* The row of "zone|name|type|data", made anew: no such row is there yet. NULL:
+ * that is no such key. */
+struct state_value *state_value_loaded(struct state *s, const char *key);
+/* Drops those of set that are not used. */
+void state_value_sweep(struct state *s, struct state_set *set);
+/* Drops set with all that it holds; it is no longer in the table. */
+void state_set_fini(struct state *s, struct state_set *set);
 
 /* --- state_spec.c: texts of specs ---------------------------------------- */
 
@@ -93,7 +114,7 @@ void state_clear_events(struct state *s); /* those not yet written */
 void state_spec_loaded(struct state_spec *row, const char *texts);
 /* Writes the rows, within the transaction. returns 0, or -1 (SQLite knows) */
 int state_spec_save(struct state *s);
-/* The transaction stands: memory lets go of the texts. */
-void state_spec_saved(struct state *s);
+/* After saving; done: the transaction stands, memory lets go of the texts. */
+void state_spec_saved(struct state *s, bool done);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/engine/check_key.h"
 #include "agent/engine/judge_text.h"
 #include "agent/engine/state_internal.h"
 
@@ -84,6 +85,13 @@ static bool column_bool(sqlite3_stmt *q, int i)
     return sqlite3_column_int(q, i) != 0;
 }
 
+static int64_t column_within(sqlite3_stmt *q, int i, int64_t most)
+{
+    int64_t v = sqlite3_column_int64(q, i);
+
+    return v < 0 ? 0 : v < most ? v : most;
+}
+
 /* A saved time in this boot's time; 0 stays 0: none. */
 static int64_t here(const struct state *s, int64_t t)
 {
@@ -115,7 +123,9 @@ static void column_times(const struct state *s, sqlite3_stmt *q, int i,
 
 static void load_check(struct state *s, sqlite3_stmt *q)
 {
-    struct state_check *r = state_check_row(s, column_key(q));
+    char *modern = check_key_modern(column_key(q));
+    struct state_check *r =
+        state_check_row(s, modern != NULL ? modern : column_key(q));
     int st = sqlite3_column_int(q, 1);
 
     r->health.state = st == 1   ? HEALTH_UP
@@ -127,13 +137,28 @@ static void load_check(struct state *s, sqlite3_stmt *q)
     r->health.since_ms = column_time(s, q, 5);
     r->health.last_ms = column_time(s, q, 6);
     state_note(s, &r->note, (const char *)sqlite3_column_text(q, 7));
+    free(modern);
+}
+
+static void load_writes(const struct state *s, sqlite3_stmt *q,
+                        struct memory_value *m)
+{
+    struct memory_writes w = {.last_ms = column_time(s, q, 16)};
+
+    column_times(s, q, 12, w.withdrawals_ms, MEMORY_EVENTS);
+    column_times(s, q, 13, w.reclaims_ms, MEMORY_EVENTS);
+    if (w.last_ms != 0 || w.withdrawals_ms[0] != 0 || w.reclaims_ms[0] != 0)
+        *memory_writes(m) = w;
 }
 
 static void load_value(struct state *s, sqlite3_stmt *q)
 {
-    struct state_value *r = state_value_row(s, column_key(q));
-    struct memory_value *m = &r->memory;
+    struct state_value *r = state_value_loaded(s, column_key(q));
+    struct memory_value *m;
 
+    if (r == NULL) /* nobody could ask for it */
+        return;
+    m = &r->memory;
     m->seen = column_bool(q, 1);
     m->expected = column_bool(q, 2);
     m->uncertain = column_bool(q, 3);
@@ -143,13 +168,11 @@ static void load_value(struct state *s, sqlite3_stmt *q)
     m->shut = column_bool(q, 7);
     m->created = column_bool(q, 8);
     m->withdrawn = column_bool(q, 9);
-    m->damp = (uint32_t)sqlite3_column_int64(q, 10);
+    m->damp = (uint8_t)column_within(q, 10, MEMORY_DAMP_MOST);
     m->healthy_since_ms = column_time(s, q, 11);
-    column_times(s, q, 12, m->withdrawals_ms, MEMORY_EVENTS);
-    column_times(s, q, 13, m->reclaims_ms, MEMORY_EVENTS);
+    load_writes(s, q, m);
     m->brake_streak = (uint32_t)sqlite3_column_int64(q, 14);
     m->pending = column_bool(q, 15);
-    m->pending_since_ms = column_time(s, q, 16);
     r->published = column_bool(q, 17);
     r->healthy = column_bool(q, 18);
     r->unknown = column_bool(q, 19);
@@ -163,7 +186,7 @@ static void load_set(struct state *s, sqlite3_stmt *q)
 
     r->memory.brake_since_ms = column_time(s, q, 1);
     r->memory.tier = sqlite3_column_int(q, 2);
-    r->reason = column_text(q, 3);
+    state_note(s, &r->reason, (const char *)sqlite3_column_text(q, 3));
 }
 
 static void load_spec(struct state *s, sqlite3_stmt *q)
@@ -225,10 +248,13 @@ static void load_kept(struct state *s, sqlite3_stmt *q)
 
 static void load_problem(struct state *s, sqlite3_stmt *q)
 {
-    struct state_problem *r = state_problem_row(s, column_key(q));
+    char *modern = check_key_modern(column_key(q)); /* "|" and a check's */
+    struct state_problem *r =
+        state_problem_row(s, modern != NULL ? modern : column_key(q));
 
     r->text = column_text(q, 1);
     r->since_wall_ms = sqlite3_column_int64(q, 2);
+    free(modern);
 }
 
 static int each_row(struct state *s, const char *sql, row_fn *fn, struct err *e)

@@ -58,27 +58,24 @@ static int begin(struct state *s, const char *sql, struct writer *w)
                                                                         : -1;
 }
 
-static bool is_kept(const struct state_check *r, int64_t now_ms)
+static bool is_kept(const struct state_check *r)
 {
-    return r->used || now_ms - r->health.last_ms <= CHECK_KEPT_MS;
+    return r->used || state_now_ms() - r->health.last_ms <= CHECK_KEPT_MS;
 }
 
-/* Those that were not saved. A service would keep them for ever. */
-static void forget_checks(struct state *s)
+/* Others are forgotten: a service would keep them for ever. */
+static bool is_wanted(const struct state_check *r)
 {
-    int64_t now_ms = state_now_ms();
-
-    STATE_SWEEP(s, check, !is_kept(r, now_ms) && r->entry == NULL,
-                state_note(s, &r->note, NULL));
+    return is_kept(r) || r->entry != NULL;
 }
 
 static int save_checks(struct state *s, struct writer *w)
 {
-    int64_t now_ms = state_now_ms();
+    const struct state_check *r;
 
     /* A zone may have failed in this run: its checks are still wanted. */
-    for (struct state_check *r = state_checks(s); r != NULL; r = r->next) {
-        if (!is_kept(r, now_ms))
+    for (size_t at = 0; (r = state_checks(s, &at)) != NULL;) {
+        if (!is_kept(r))
             continue;
         put_text(w, r->key);
         put_int(w, (int64_t)r->health.state);
@@ -107,28 +104,38 @@ static void put_memory(struct writer *w, const struct memory_value *m)
     put_int(w, m->withdrawn);
     put_int(w, m->damp);
     put_int(w, m->healthy_since_ms);
-    put_times(w, m->withdrawals_ms, MEMORY_EVENTS);
-    put_times(w, m->reclaims_ms, MEMORY_EVENTS);
+    put_times(w, memory_written(m)->withdrawals_ms, MEMORY_EVENTS);
+    put_times(w, memory_written(m)->reclaims_ms, MEMORY_EVENTS);
     put_int(w, m->brake_streak);
     put_int(w, m->pending);
-    put_int(w, m->pending_since_ms);
+    put_int(w, memory_written(m)->last_ms);
+}
+
+static int save_value(const struct state_set *set, const struct state_value *r,
+                      struct writer *w)
+{
+    char *key;
+
+    if (!r->used)
+        return 0;
+    key = mem_printf("%s|%s", set->key, r->data);
+    put_text(w, key);
+    free(key);
+    put_memory(w, &r->memory);
+    put_int(w, r->published);
+    put_int(w, r->healthy);
+    put_int(w, r->unknown);
+    put_int(w, r->would);
+    put_text(w, r->note);
+    return step(w);
 }
 
 static int save_values(struct state *s, struct writer *w)
 {
-    for (struct state_value *r = state_values(s); r != NULL; r = r->next) {
-        if (!r->used)
-            continue;
-        put_text(w, r->key);
-        put_memory(w, &r->memory);
-        put_int(w, r->published);
-        put_int(w, r->healthy);
-        put_int(w, r->unknown);
-        put_int(w, r->would);
-        put_text(w, r->note);
-        if (step(w) != 0)
-            return -1;
-    }
+    for (struct state_set *set = state_sets(s); set != NULL; set = set->next)
+        for (struct state_value *r = set->values; r != NULL; r = r->next)
+            if (save_value(set, r, w) != 0)
+                return -1;
     return 0;
 }
 
@@ -344,12 +351,13 @@ int state_save(struct state *s, struct err *e)
     if (save_all(s) == 0 && state_spec_save(s) == 0 && prune(s) == 0 &&
         sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) {
         state_clear_events(s);
-        state_spec_saved(s);
+        state_spec_saved(s, true);
         (void)sqlite3_db_release_memory(s->db); /* 2 MB of pages */
-        forget_checks(s);
+        state_check_sweep(s, is_wanted);
         return 0;
     }
     (void)err_set(e, ERR_LOCAL, "state: %s", sqlite3_errmsg(s->db));
     (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    state_spec_saved(s, false);
     return -1;
 }

@@ -22,7 +22,14 @@ void state_spec_loaded(struct state_spec *row, const char *texts)
         print_of(texts, row->print);
 }
 
-void state_spec_put(struct state_spec *row, const char *texts)
+static void put(struct state *s, struct state_spec *row, const char *texts)
+{
+    if (s->spec_texts == NULL)
+        s->spec_texts = arena_new();
+    row->texts = arena_strdup(s->spec_texts, texts);
+}
+
+void state_spec_put(struct state *s, struct state_spec *row, const char *texts)
 {
     unsigned char print[STATE_PRINT_SIZE];
 
@@ -31,7 +38,7 @@ void state_spec_put(struct state_spec *row, const char *texts)
         return;
     memcpy(row->print, print, sizeof print);
     row->good = true;
-    state_text(&row->texts, texts);
+    put(s, row, texts);
 }
 
 char *state_spec_texts(struct state *s, const struct state_spec *row,
@@ -67,6 +74,14 @@ static bool is_kept(const struct state_spec *r)
     return r->used && r->good;
 }
 
+static void take_back(struct state *s, struct state_spec *r, sqlite3_stmt *q)
+{
+    const char *texts = (const char *)sqlite3_column_text(q, 2);
+
+    if (texts != NULL)
+        put(s, r, texts);
+}
+
 /* Those that leave the file. A row may be used again: its text comes back to
  * memory. */
 static int drop_unused(struct state *s, sqlite3_stmt *all, sqlite3_stmt *drop)
@@ -81,7 +96,7 @@ static int drop_unused(struct state *s, sqlite3_stmt *all, sqlite3_stmt *drop)
         if (r != NULL && is_kept(r))
             continue;
         if (r != NULL && r->good && r->texts == NULL)
-            state_text(&r->texts, (const char *)sqlite3_column_text(all, 2));
+            take_back(s, r, all);
         (void)sqlite3_bind_int64(drop, 1, sqlite3_column_int64(all, 0));
         if (sqlite3_step(drop) != SQLITE_DONE)
             return -1;
@@ -129,9 +144,17 @@ int state_spec_save(struct state *s)
     return rc;
 }
 
-void state_spec_saved(struct state *s)
+void state_spec_saved(struct state *s, bool done)
 {
-    for (struct state_spec *r = state_specs(s); r != NULL; r = r->next)
-        if (is_kept(r))
-            state_text(&r->texts, NULL);
+    struct arena *old = s->spec_texts;
+
+    s->spec_texts = NULL;
+    for (struct state_spec *r = state_specs(s); r != NULL; r = r->next) {
+        const char *texts = r->texts;
+
+        r->texts = NULL;
+        if (texts != NULL && !(done && is_kept(r)))
+            put(s, r, texts);
+    }
+    arena_free(old);
 }

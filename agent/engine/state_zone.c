@@ -22,15 +22,28 @@ static bool is_in_zone(const char *key, const char *zone)
 
 void state_zone_unmark(struct state *s, const char *zone)
 {
-    UNMARK(value, values);
-    UNMARK(set, sets);
+    struct state_set *set;
+
+    for (set = state_sets(s); set != NULL; set = set->next) {
+        if (!is_in_zone(set->key, zone))
+            continue;
+        set->used = false;
+        for (struct state_value *v = set->values; v != NULL; v = v->next)
+            v->used = false;
+    }
     UNMARK(judge, judges);
 }
 
 void state_zone_sweep(struct state *s, const char *zone)
 {
-    SWEEP(value, state_note(s, &r->note, NULL));
-    SWEEP(set, free(r->reason));
+    struct state_set *set;
+
+    for (set = state_sets(s); set != NULL; set = set->next)
+        if (is_in_zone(set->key, zone))
+            state_value_sweep(s, set);
+    STATE_SWEEP(s, set,
+                !r->used && r->values == NULL && is_in_zone(r->key, zone),
+                state_set_fini(s, r));
     SWEEP(judge, (free(r->print), free(r->truth), free(r->dcs)));
 }
 
@@ -41,7 +54,7 @@ void state_zone_leave(struct state *s, const char *zone)
     state_zone_unmark(s, zone);
     state_zone_sweep(s, zone);
     UNMARK(spec, specs);
-    SWEEP(spec, (free(r->texts), free(r->stale)));
+    SWEEP(spec, free(r->stale));
     HASH_FIND_STR(s->zones, zone, row);
     if (row == NULL)
         return;

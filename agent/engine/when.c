@@ -257,8 +257,8 @@ struct when when_record(const struct when_env *env,
                      env, world_check(env->w, env->spec, rec->checks[i], place),
                      want),
                  want);
-    if (rec->when != NULL)
-        t = both(t, when_cond(env, rec->when, place, want), want);
+    if (spec_rare_of(rec)->when != NULL)
+        t = both(t, when_cond(env, spec_rare_of(rec)->when, place, want), want);
     if (rec->dc >= 0)
         t = both(t, when_dc(env, (size_t)rec->dc, want), want);
     return t;

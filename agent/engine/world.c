@@ -104,8 +104,8 @@ static void hand_over(const struct judge_record *j, struct plan_value *v)
         v->class = DECIDE_PASSIVE;
     v->decided_ms = j->decided_ms;
     v->fail_streak = j->fail_streak;
-    v->need_failure = j->need_failure;
-    v->access_period_ms = j->access_period_ms;
+    v->need_failure = j->need_failure & PLAN_NEED_MASK;
+    v->access_period_ms = (uint32_t)j->access_period_ms;
 }
 
 static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)
@@ -115,14 +115,14 @@ static void judge_one(struct world *w, struct world_spec *ws, int64_t now_ms)
 
     for (size_t i = 0; i < ws->nrecords; i++) {
         w->published[i] = false;
-        for (const struct world_value *v = ws->values[i]; v != NULL;
-             v = v->next)
-            w->published[i] = w->published[i] || v->plan->published;
+        for (uint32_t v = ws->values[i]; v > 0; v = w->values[v - 1].next)
+            w->published[i] =
+                w->published[i] || w->plan_values[v - 1].published;
     }
     judge_spec(ws->spec, &env, &ws->memory, w->published, ws->dcs, w->records);
     for (size_t i = 0; i < ws->nrecords; i++)
-        for (struct world_value *v = ws->values[i]; v != NULL; v = v->next)
-            hand_over(&w->records[i], v->plan);
+        for (uint32_t v = ws->values[i]; v > 0; v = w->values[v - 1].next)
+            hand_over(&w->records[i], &w->plan_values[v - 1]);
     ws->dirty = false;
     for (size_t i = 0; i < ws->nsets; i++) {
         struct world_set *set = &w->sets[ws->sets[i]];
@@ -153,9 +153,15 @@ void world_clear_judged(struct world *w)
 
 void world_save(struct world *w)
 {
-    for (size_t i = 0; i < w->nspecs; i++)
-        judge_text_write(&w->specs[i].memory, w->specs[i].spec,
-                         w->specs[i].row);
+    for (size_t i = 0; i < w->nspecs; i++) {
+        struct world_spec *ws = &w->specs[i];
+
+        if (ws->row == NULL && judge_memory_is_empty(&ws->memory))
+            continue;
+        if (ws->row == NULL)
+            ws->row = state_judge_get(w->state, w->zone, ws->spec->owner);
+        judge_text_write(&ws->memory, ws->spec, ws->row);
+    }
 }
 
 void world_free(struct world *w)
@@ -247,8 +253,8 @@ const char *world_note(const struct world *w, const struct world_set *set,
         return "its data centre is in maintenance";
     for (size_t i = 0; i < rec->nchecks; i++)
         note_check(check_of(ws, rec->checks[i], place), &best);
-    if (rec->when != NULL)
-        note_cond(ws, rec->when, place, &best);
+    if (spec_rare_of(rec)->when != NULL)
+        note_cond(ws, spec_rare_of(rec)->when, place, &best);
     if (rec->dc >= 0)
         note_dc(ws, (size_t)rec->dc, &best);
     return best != NULL && best->row->note != NULL ? best->row->note : "";

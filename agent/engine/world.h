@@ -20,14 +20,13 @@
  * what depends on it. No I/O, no clock: `once`, `simulate` and the service
  * use the same. */
 
-/* A value of a set, beside its plan_value. A record without view may stand in
- * several sets. */
+/* A value of a set, beside its plan_value: world.values[i] and
+ * world.plan_values[i] are one. A record without view may stand in several
+ * sets. One for each target: bytes count, so values have numbers, 1 + i. */
 struct world_value {
     const struct spec_record *record; /* NULL: dropped from the spec */
-    long place;                       /* in its spec's judge order; -1 */
-    struct plan_value *plan;
-    struct state_value *row;
-    struct world_value *next; /* of the same record, in another view */
+    int32_t place;                    /* in its spec's judge order; -1 */
+    uint32_t next; /* number of the same record's in another view; 0: none */
 };
 
 /* A check that a spec needs and the limits allow. */
@@ -40,28 +39,24 @@ struct world_leaf {
 
 struct world_set {
     const struct spec_claim *claim;
-    size_t spec;                /* index into world.specs */
-    struct world_value *values; /* as plan.values */
-    const char *type_text;      /* "A", "A eu" in a view: the state's key */
+    struct world_value *values; /* of world.values; as plan.values */
     const char *label;          /* "A", "A view eu": for people */
-    struct state_set *row;
     struct plan_set *plan;
-    bool judged; /* is in world.judged */
+    uint32_t spec; /* index into world.specs */
+    bool judged;   /* is in world.judged */
 };
 
 /* A spec in force. */
 struct world_spec {
     const struct spec *spec;
     struct judge_memory memory;
-    struct state_judge *row;     /* where memory is saved */
-    struct judge_dc *dcs;        /* last judgement, as spec.dcs */
-    struct world_value **values; /* in judge order, those of one record
-                                    chained; NULL: claimed by another owner */
-    size_t nrecords;
+    struct state_judge *row; /* where memory is saved; NULL: nothing was */
+    struct judge_dc *dcs;    /* last judgement, as spec.dcs */
+    uint32_t *values; /* numbers in judge order, those of one record chained by
+                         next; 0: claimed by another owner */
     const struct world_leaf *leaves; /* by check, then place */
-    size_t nleaves;
-    size_t *sets; /* that its records are in: indices into world.sets */
-    size_t nsets;
+    uint32_t *sets; /* that its records are in: indices into world.sets */
+    uint32_t nrecords, nleaves, nsets;
     bool dirty; /* to be judged again */
 };
 
@@ -75,7 +70,9 @@ struct world {
     size_t nspecs;
     struct spec_claim *claims;
     size_t nclaims;
-    struct world_set *sets; /* as plan.sets */
+    struct world_set *sets;     /* as plan.sets */
+    struct world_value *values; /* of all sets, one after the other */
+    struct plan_value *plan_values;
     struct plan_zone plan;
     /* The specs that check number c is in: dependents[first[c]] to
      * dependents[first[c + 1] - 1]. */
@@ -116,7 +113,8 @@ struct world *world_new(struct arena *arena, const char *zone,
     __attribute__((returns_nonnull));
 /* Frees what is not in the arena. */
 void world_free(struct world *w);
-/* Writes the memory of judgements into the state's rows. */
+/* Writes the memory of judgements into the state's rows; made where there is
+ * something to keep. */
 void world_save(struct world *w);
 
 /* The check's state changed: what depends on it is judged at the next

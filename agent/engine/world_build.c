@@ -111,10 +111,10 @@ static void need_record(struct build *b, size_t spec,
 
     for (size_t i = 0; i < rec->nchecks; i++)
         need_check(b, spec, rec->checks[i], rec, place);
-    if (rec->when != NULL)
-        need_cond(b, spec, rec->when, rec, place);
-    if (rec->dr_cond != NULL)
-        need_cond(b, spec, rec->dr_cond, rec, place);
+    if (spec_rare_of(rec)->when != NULL)
+        need_cond(b, spec, spec_rare_of(rec)->when, rec, place);
+    if (spec_rare_of(rec)->dr_cond != NULL)
+        need_cond(b, spec, spec_rare_of(rec)->dr_cond, rec, place);
     if (rec->dc >= 0 && s->dcs[rec->dc].fresh != NULL)
         need_cond(b, spec, s->dcs[rec->dc].fresh, rec, place);
 }
@@ -131,30 +131,64 @@ static void need_dcs(struct build *b, size_t spec)
 
 /* --- specs ---------------------------------------------------------------- */
 
-static void build_spec(struct build *b, size_t i, const struct spec *s)
+/* Its judgement, as saved; NULL: there is none. */
+static struct state_judge *remembered(struct world *w, const struct spec *s)
+{
+    char *key = mem_printf("%s|%s", w->zone, s->owner);
+    struct state_judge *row = state_judge_find(w->state, key);
+
+    free(key);
+    if (row != NULL)
+        row->used = true;
+    return row;
+}
+
+/* room: for the numbers of its values */
+static void build_spec(struct build *b, size_t i, const struct spec *s,
+                       uint32_t *room)
 {
     struct world *w = b->w;
     struct world_spec *ws = &w->specs[i];
 
     ws->spec = s;
-    ws->nrecords = judge_nrecords(s);
+    ws->nrecords = (uint32_t)judge_nrecords(s);
     ws->dcs = arena_array(w->arena, s->ndcs, sizeof *ws->dcs);
-    ws->values = arena_array(w->arena, ws->nrecords, sizeof *ws->values);
-    ws->row = state_judge_get(w->state, w->zone, s->owner);
+    ws->values = room;
     judge_memory_init(&ws->memory, s);
-    judge_text_read(ws->row, s, &ws->memory);
+    ws->row = remembered(w, s);
+    if (ws->row != NULL)
+        judge_text_read(ws->row, s, &ws->memory);
     world_touch_spec(w, i);
     need_dcs(b, i);
 }
 
+static void build_specs(struct build *b, const struct spec *const *specs)
+{
+    struct world *w = b->w;
+    uint32_t *room;
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->nspecs; i++)
+        n += judge_nrecords(specs[i]);
+    room = arena_array(w->arena, n, sizeof *room);
+    for (size_t i = 0; i < w->nspecs; i++) {
+        build_spec(b, i, specs[i], room);
+        room += w->specs[i].nrecords;
+    }
+}
+
 /* --- sets ----------------------------------------------------------------- */
 
-/* "A", or "A eu" in a view: sets of one name and type are told apart. */
-static const char *type_text(struct arena *a, const struct spec_set *set)
+/* Under "A", or "A eu" in a view: sets of one name and type are told apart. */
+static struct state_set *row_of(struct world *w, const struct spec_set *set)
 {
-    if (set->view == NULL)
-        return spec_type_name(set->type);
-    return arena_printf(a, "%s %s", spec_type_name(set->type), set->view);
+    bool view = set->view != NULL;
+    char *type = mem_printf("%s%s%s", spec_type_name(set->type),
+                            view ? " " : "", view ? set->view : "");
+    struct state_set *row = state_set_get(w->state, w->zone, set->name, type);
+
+    free(type);
+    return row;
 }
 
 static const char *label(struct arena *a, const struct spec_set *set)
@@ -176,16 +210,15 @@ static struct plan_value *add_value(struct world *w, struct world_set *set,
     struct plan_set *ps = set->plan;
     struct plan_value *pv = &ps->values[ps->nvalues];
     struct world_value *wv = &set->values[ps->nvalues];
+    struct state_value *row =
+        state_value_get(w->state, state_set_of(ps->memory), data);
 
     for (size_t k = 0; k < ps->nvalues && pv->twin == 0; k++)
         if (strcmp(ps->values[k].data, data) == 0)
             pv->twin = (uint32_t)k + 1;
     ps->nvalues++;
-    wv->row =
-        state_value_get(w->state, w->zone, ps->name, set->type_text, data);
-    wv->plan = pv;
     wv->place = -1;
-    pv->memory = &wv->row->memory;
+    pv->memory = &row->memory;
     pv->data = data;
     pv->ttl_s = -1;
     pv->published = pv->memory->expected; /* until somebody looks */
@@ -200,12 +233,13 @@ static void add_record(struct build *b, struct world_set *set,
     struct plan_value *pv = add_value(b->w, set, rec->data);
 
     wv->record = rec;
-    wv->place = place;
+    wv->place = (int32_t)place;
     wv->next = ws->values[place];
-    ws->values[place] = wv;
+    ws->values[place] = (uint32_t)(wv - b->w->values) + 1;
     pv->fallback = rec->fallback;
     pv->ttl_s = (int32_t)set->claim->set->ttl_s;
-    pv->class = rec->dr ? DECIDE_DR : DECIDE_NORMAL;
+    if (rec->dr)
+        pv->class = DECIDE_DR;
     pv->dr_if_no_records = rec->dr_if_no_records;
     pv->return_after_ms = rec->return_after_ms;
     pv->return_manual = rec->return_manual;
@@ -225,7 +259,7 @@ static long first_place(const struct spec *s, const struct spec_set *set)
 /* Specs by where they are, to find their numbers. */
 struct numbered {
     const struct spec *spec;
-    size_t number;
+    uint32_t number;
 };
 
 static int by_place(const void *a, const void *b)
@@ -239,10 +273,11 @@ static int by_place(const void *a, const void *b)
 static void number_sets(struct world *w)
 {
     struct numbered *all = mem_array(w->nspecs, sizeof *all);
+    uint32_t *room = arena_array(w->arena, w->nclaims, sizeof *room);
 
     for (size_t i = 0; i < w->nspecs; i++) {
         all[i].spec = w->specs[i].spec;
-        all[i].number = i;
+        all[i].number = (uint32_t)i;
     }
     qsort(all, w->nspecs, sizeof *all, by_place);
     for (size_t i = 0; i < w->nclaims; i++) {
@@ -254,52 +289,75 @@ static void number_sets(struct world *w)
         w->specs[at->number].nsets++;
     }
     for (size_t i = 0; i < w->nspecs; i++) {
-        w->specs[i].sets =
-            arena_array(w->arena, w->specs[i].nsets, sizeof(size_t));
+        w->specs[i].sets = room;
+        room += w->specs[i].nsets;
         w->specs[i].nsets = 0;
     }
     for (size_t i = 0; i < w->nclaims; i++) {
         struct world_spec *ws = &w->specs[w->sets[i].spec];
 
-        ws->sets[ws->nsets++] = i;
+        ws->sets[ws->nsets++] = (uint32_t)i;
     }
     free(all);
 }
 
-static void build_set(struct build *b, size_t i, const struct dropped *dropped)
+static size_t count_values(const struct world *w, size_t set,
+                           const struct dropped *dropped)
+{
+    const struct spec_set *s = w->claims[set].set;
+
+    return s->nrecords + s->nfallback + dropped[set].n;
+}
+
+/* from: the place of its first value among those of all sets */
+static void build_set(struct build *b, size_t i, const struct dropped *dropped,
+                      size_t from)
 {
     struct world *w = b->w;
     const struct spec_claim *claim = &w->claims[i];
     const struct spec_set *set = claim->set;
     struct plan_set *ps = &w->plan.sets[i];
     struct world_set *ws = &w->sets[i];
-    size_t n = set->nrecords + set->nfallback + dropped->n;
     long place = first_place(claim->spec, b->origins[i]);
     long audience = world_views_find(b->views, set->view);
 
     ws->claim = claim;
     ws->plan = ps;
-    ws->values = arena_array(w->arena, n, sizeof *ws->values);
-    ws->type_text = type_text(w->arena, set);
+    ws->values = w->values + from;
     ws->label = label(w->arena, set);
-    ws->row = state_set_get(w->state, w->zone, set->name, ws->type_text);
     ps->view = set->view;
     ps->unmapped = audience < 0;
-    ps->audience = audience > 0 ? (size_t)audience : 0;
+    ps->audience = audience > 0 ? (uint32_t)audience : 0;
     ps->name = set->name;
     ps->type = set->type;
     ps->order = set->order;
     ps->take = set->take;
     ps->all_down = set->all_down;
     ps->damping = set->damping;
-    ps->values = arena_array(w->arena, n, sizeof *ps->values);
-    ps->memory = &ws->row->memory;
+    ps->values = w->plan_values + from;
+    ps->memory = &row_of(w, set)->memory;
     for (size_t k = 0; k < set->nrecords; k++)
         add_record(b, ws, &set->records[k], place++);
     for (size_t k = 0; k < set->nfallback; k++)
         add_record(b, ws, &set->fallback[k], place++);
     for (size_t k = 0; k < dropped->n; k++)
         add_value(w, ws, dropped->data[k])->dropped = true;
+}
+
+static void build_sets(struct build *b, struct dropped *dropped)
+{
+    struct world *w = b->w;
+    size_t n = 0, from = 0;
+
+    for (size_t i = 0; i < w->nclaims; i++)
+        n += count_values(w, i, dropped);
+    w->values = arena_array(w->arena, n, sizeof *w->values);
+    w->plan_values = arena_array(w->arena, n, sizeof *w->plan_values);
+    for (size_t i = 0; i < w->nclaims; i++) {
+        build_set(b, i, &dropped[i], from);
+        from += count_values(w, i, dropped);
+        free(dropped[i].data);
+    }
 }
 
 /* --- what left the specs ----------------------------------------------------
@@ -314,21 +372,6 @@ static bool is_in_set(const struct spec_set *set, const char *data)
         if (strcmp(set->fallback[i].data, data) == 0)
             return true;
     return false;
-}
-
-/* "name|type|data" behind the zone, taken apart in place. */
-static bool split(char *text, const char **name, const char **type,
-                  const char **data)
-{
-    char *t = strchr(text, '|'), *d = t != NULL ? strchr(t + 1, '|') : NULL;
-
-    if (d == NULL)
-        return false;
-    *t = *d = '\0';
-    *name = text;
-    *type = t + 1;
-    *data = d + 1;
-    return true;
 }
 
 static int compare_type(const char *type, const struct spec_set *set)
@@ -365,42 +408,46 @@ static long find_claim(const struct world *w, const char *name,
     return -1;
 }
 
+/* claim: of the set called name that it was in; -1: nobody's any more */
 static void sort_one(struct build *b, const struct state_value *row,
-                     char *behind_zone, struct dropped *dropped)
+                     const char *name, long claim, struct dropped *dropped)
 {
     struct world *w = b->w;
-    const char *name, *type, *data;
     struct dropped *d;
-    long at;
 
-    if (!split(behind_zone, &name, &type, &data))
-        return;
-    at = find_claim(w, name, type);
-    if (at >= 0 && is_in_set(w->claims[at].set, data))
+    if (claim >= 0 && is_in_set(w->claims[claim].set, row->data))
         return;
     if (row->memory.withdrawn)
-        b->ev->opted_out(b->ev->arg, name, data);
-    if (at < 0 || !row->memory.created)
+        b->ev->opted_out(b->ev->arg, name, row->data);
+    if (claim < 0 || !row->memory.created)
         return;
-    d = &dropped[at];
+    d = &dropped[claim];
     d->data = mem_grow(d->data, &d->cap, d->n, sizeof *d->data);
-    d->data[d->n++] = arena_strdup(w->arena, data);
+    d->data[d->n++] = arena_strdup(w->arena, row->data);
 }
 
 static void sort_remembered(struct build *b, struct dropped *dropped)
 {
     const char *zone = b->w->zone;
     size_t n = strlen(zone);
-    struct state_value *row;
+    const struct state_set *set;
 
-    for (row = state_values(b->w->state); row != NULL; row = row->next) {
-        char *rest;
+    for (set = state_sets(b->w->state); set != NULL; set = set->next) {
+        char *name, *type;
+        long claim;
 
-        if (strncmp(row->key, zone, n) != 0 || row->key[n] != '|')
+        if (strncmp(set->key, zone, n) != 0 || set->key[n] != '|')
             continue;
-        rest = mem_strdup(row->key + n + 1);
-        sort_one(b, row, rest, dropped);
-        free(rest);
+        name = mem_strdup(set->key + n + 1);
+        type = strchr(name, '|');
+        if (type != NULL) {
+            *type++ = '\0';
+            claim = find_claim(b->w, name, type);
+            for (const struct state_value *v = set->values; v != NULL;
+                 v = v->next)
+                sort_one(b, v, name, claim, dropped);
+        }
+        free(name);
     }
 }
 
@@ -499,8 +546,7 @@ struct world *world_new(struct arena *arena, const char *zone,
     w->nspecs = nspecs;
     w->specs = arena_array(arena, nspecs, sizeof *w->specs);
     w->dirty = arena_array(arena, nspecs, sizeof *w->dirty);
-    for (size_t i = 0; i < nspecs; i++)
-        build_spec(&b, i, specs[i]);
+    build_specs(&b, specs);
     resolve_claims(&b, specs, nspecs);
     world_views_spread(views, arena, &w->claims, &w->nclaims, &b.origins);
     w->plan.max_change_pct = 50;
@@ -511,10 +557,7 @@ struct world *world_new(struct arena *arena, const char *zone,
     number_sets(w);
     dropped = mem_array(w->nclaims, sizeof *dropped);
     sort_remembered(&b, dropped);
-    for (size_t i = 0; i < w->nclaims; i++) {
-        build_set(&b, i, &dropped[i]);
-        free(dropped[i].data);
-    }
+    build_sets(&b, dropped);
     free(dropped);
     free(b.origins);
     build_leaves(&b);

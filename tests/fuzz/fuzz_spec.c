@@ -51,10 +51,10 @@ static void check_record(const struct spec *s, const struct spec_record *r)
             abort();
     if (r->dc >= 0 && (size_t)r->dc >= s->ndcs)
         abort();
-    if (r->when != NULL)
-        check_cond(s, r->when);
-    if (r->dr_cond != NULL)
-        check_cond(s, r->dr_cond);
+    if (spec_rare_of(r)->when != NULL)
+        check_cond(s, spec_rare_of(r)->when);
+    if (spec_rare_of(r)->dr_cond != NULL)
+        check_cond(s, spec_rare_of(r)->dr_cond);
 }
 
 /* Every index stands for something; scenarios come after what they name. */

@@ -261,7 +261,7 @@ static void readmit(struct job *job, const char *dc)
             if (wv->record != NULL && wv->record->dc >= 0 &&
                 strcmp(w->specs[w->sets[s].spec].spec->dcs[wv->record->dc].name,
                        dc) == 0)
-                plan_readmit(wv->plan->memory);
+                plan_readmit(w->plan.sets[s].values[k].memory);
         }
 }
 
@@ -272,7 +272,8 @@ static void carry_out(struct plan_set *ps, int64_t now_ms)
 
         if (plan_is_change(v))
             plan_done(ps, v, now_ms, false);
-        v->memory->pending_since_ms = 0; /* the brake is not for here */
+        if (v->memory->writes != NULL) /* the brake is not for here */
+            v->memory->writes->last_ms = 0;
     }
     for (size_t k = 0; k < ps->nvalues; k++) {
         ps->values[k].published = ps->values[k].publish;

@@ -103,18 +103,18 @@ static inline void ch_drop(struct chain *ch)
 /* As good as new, and cheaper. */
 static inline void ch_forget(struct state *st)
 {
-    struct state_check *c = state_checks(st);
-    struct state_value *v = state_values(st);
+    struct state_check *c;
     struct state_set *s = state_sets(st);
     struct state_judge *j = state_judges(st);
     struct state_override *o = state_overrides(st);
 
-    for (; c != NULL; c = c->next)
+    for (size_t at = 0; (c = state_checks(st, &at)) != NULL;)
         memset(&c->health, 0, sizeof c->health);
-    for (; v != NULL; v = v->next)
-        memset(&v->memory, 0, sizeof v->memory);
-    for (; s != NULL; s = s->next)
+    for (; s != NULL; s = s->next) {
         memset(&s->memory, 0, sizeof s->memory);
+        for (struct state_value *v = s->values; v != NULL; v = v->next)
+            memory_value_fini(&v->memory);
+    }
     for (; j != NULL; j = j->next) {
         state_text(&j->print, NULL);
         state_text(&j->truth, NULL);

@@ -45,6 +45,8 @@ struct pw_value {
     bool maintenance, away; /* its data centre; away only while it is well */
     size_t twin; /* 1 + the place of an earlier one with equal data; 0: none */
     struct memory_value memory;
+    struct memory_writes writes; /* memory's, so that a copy of the world is
+                                    one: pw_look */
 };
 
 struct pw_set {
@@ -136,7 +138,7 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->class = v->class;
     p->dr_cond = v->dr_cond;
     p->dr_if_no_records = v->dr_if_no_records;
-    p->return_after_ms = v->return_after_ms;
+    p->return_after_ms = (uint32_t)v->return_after_ms;
     p->return_manual = v->return_manual;
     p->maintenance = v->maintenance && !v->dropped;
     p->fallback = v->fallback;
@@ -145,6 +147,7 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->healthy = TRI_TRUE;
     p->present = v->present;
     p->published = v->on;
+    v->memory.writes = &v->writes;
     p->memory = &v->memory;
     if (v->dropped)
         return;
@@ -160,8 +163,8 @@ static inline void pw_look_value(struct pw_value *v, struct plan_value *p)
     p->never_up = !h->ever_up && !v->maintenance;
     p->decided_ms = h->since_ms;
     p->fail_streak = h->streak;
-    p->need_failure = v->rule.required_failure;
-    p->access_period_ms = v->rule.access_period_ms;
+    p->need_failure = v->rule.required_failure & PLAN_NEED_MASK;
+    p->access_period_ms = (uint32_t)v->rule.access_period_ms;
 }
 
 static inline void pw_look(struct pw *w)
@@ -195,7 +198,7 @@ static inline void pw_look(struct pw *w)
         to->damping = from->damping;
         to->observed = !from->unseen;
         to->values = w->values[s];
-        to->nvalues = from->n;
+        to->nvalues = (uint32_t)from->n;
         to->memory = &from->memory;
         for (size_t i = 0; i < from->n; i++) {
             struct plan_value *p = &w->values[s][i];

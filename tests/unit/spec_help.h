@@ -120,14 +120,15 @@ HELP void help_same_records(const struct spec_record *a,
         assert_int_equal(a[i].nchecks, b[i].nchecks);
         for (size_t k = 0; k < a[i].nchecks; k++)
             assert_int_equal(a[i].checks[k], b[i].checks[k]);
-        help_same_cond(a[i].when, b[i].when);
-        help_same_cond(a[i].dr_cond, b[i].dr_cond);
+        help_same_cond(spec_rare_of(&a[i])->when, spec_rare_of(&b[i])->when);
+        help_same_cond(spec_rare_of(&a[i])->dr_cond,
+                       spec_rare_of(&b[i])->dr_cond);
         assert_int_equal(a[i].dc, b[i].dc);
         assert_int_equal(a[i].dr, b[i].dr);
         assert_int_equal(a[i].dr_if_no_records, b[i].dr_if_no_records);
         assert_int_equal(a[i].return_after_ms, b[i].return_after_ms);
         assert_int_equal(a[i].return_manual, b[i].return_manual);
-        help_same_text(a[i].view, b[i].view);
+        help_same_text(spec_rare_of(&a[i])->view, spec_rare_of(&b[i])->view);
     }
 }
 
@@ -152,28 +153,36 @@ HELP void help_same_sets(const struct spec *a, const struct spec *b)
     }
 }
 
-/* All that a spec means; where it was written does not count. */
-HELP void help_same(const struct spec *a, const struct spec *b)
+HELP void help_same_top(const struct spec_apex *a, const struct spec_apex *b)
 {
-    assert_string_equal(a->owner, b->owner);
-    help_same_checks(a, b);
-    help_same_dcs(a, b);
-    help_same_sets(a, b);
-    assert_int_equal(a->defaults.ttl_s, b->defaults.ttl_s);
-    assert_int_equal(a->defaults.timeout_ms, b->defaults.timeout_ms);
-    assert_int_equal(a->defaults.access_period_ms,
-                     b->defaults.access_period_ms);
-    assert_int_equal(a->defaults.retry_period_ms, b->defaults.retry_period_ms);
-    assert_int_equal(a->defaults.required_success,
-                     b->defaults.required_success);
-    assert_int_equal(a->defaults.required_failure,
-                     b->defaults.required_failure);
+    const struct spec_defaults *x = &a->defaults, *y = &b->defaults;
+
+    assert_int_equal(x->ttl_s, y->ttl_s);
+    assert_int_equal(x->timeout_ms, y->timeout_ms);
+    assert_int_equal(x->access_period_ms, y->access_period_ms);
+    assert_int_equal(x->retry_period_ms, y->retry_period_ms);
+    assert_int_equal(x->required_success, y->required_success);
+    assert_int_equal(x->required_failure, y->required_failure);
     assert_int_equal(a->debounce_ms, b->debounce_ms);
     assert_int_equal(a->max_change_pct, b->max_change_pct);
     assert_int_equal(a->vantage_need, b->vantage_need);
     assert_int_equal(a->nnames, b->nnames);
     for (size_t i = 0; i < a->nnames; i++)
         assert_string_equal(a->names[i], b->names[i]);
+}
+
+/* All that a spec means; where it was written does not count. */
+HELP void help_same(const struct spec *a, const struct spec *b)
+{
+    bool apex = strcmp(a->owner, a->zone) == 0;
+
+    assert_string_equal(a->owner, b->owner);
+    help_same_checks(a, b);
+    help_same_dcs(a, b);
+    help_same_sets(a, b);
+    assert_true(!apex || (a->top != NULL && b->top != NULL));
+    if (a->top != NULL && b->top != NULL) /* one was packed */
+        help_same_top(a->top, b->top);
 }
 
 /* Where everything was written, too. */

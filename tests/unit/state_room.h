@@ -150,11 +150,12 @@ static inline uint32_t room_load_mark(const struct room *r, bool lost)
 
 static inline void room_fill(struct state *s, uint32_t n)
 {
+    struct state_set *set = state_set_get(s, "z.", "www.z.", "A");
     char key[32];
 
     for (unsigned i = 0; i < ROOM_ROWS; i++) {
         (void)snprintf(key, sizeof key, "192.0.2.%u", i);
-        state_value_get(s, "z.", "www.z.", "A", key)->memory.damp = n;
+        state_value_get(s, set, key)->memory.brake_streak = n;
         (void)snprintf(key, sizeof key, "mark%u", i);
         state_check_get(s, key)->health.streak = n;
     }

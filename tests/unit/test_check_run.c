@@ -320,10 +320,10 @@ static void test_several_targets(void **state)
         (void)close(fd[i]);
 }
 
-/* A kind that this version cannot probe: no verdict, and said so. */
 /* A command that the agent's file does not define: no verdict. */
 static void test_unknown_command(void **state)
 {
+    struct spec_dialog dialog = {.command = "x"};
     struct world w;
     struct addr at;
     struct spec_check c;
@@ -334,7 +334,7 @@ static void test_unknown_command(void **state)
     assert_int_equal(addr_parse("127.0.0.1", &at), 0);
     c = spec_of(0, 1);
     c.kind = SPEC_CHECK_COMMAND;
-    c.command = "x";
+    c.dialog = &dialog;
     k = add_spec(&w, c, &at);
     (void)run(&w, 5000);
     expect_of(&w, k, HEALTH_UNKNOWN, 0);

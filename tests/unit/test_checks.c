@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "agent/engine/check_key.h"
 #include "agent/engine/checks.h"
 #include "tests/unit/spec_help.h"
 
@@ -113,6 +114,53 @@ static void test_probe_keys(void **state)
     c.timeout_ms = 1000;
     kc = add(&r, &c, &r.here);
     assert_false(same_probe(ka, kc));
+    registry_fini(&r);
+}
+
+static void expect_modern(const char *old, const char *want)
+{
+    char *modern = check_key_modern(old);
+
+    if (want == NULL)
+        assert_null(modern);
+    else
+        assert_string_equal(modern, want);
+    free(modern);
+}
+
+/* As people read them in the file; what it has from older versions is not
+ * lost. */
+static void test_keys_are_read(void **state)
+{
+    struct registry r;
+    struct spec_check c = spec_of(443, 2);
+    const struct check *k;
+
+    (void)state;
+    registry_init(&r);
+    c.timeout_ms = 1500;
+    c.required_success = 3;
+    c.repeat_timeout = true;
+    k = add(&r, &c, &r.here);
+    assert_string_equal(k->row->key, "tcp 192.0.2.1:443 1500ms+ 3/2");
+    expect_modern("tcp 192.0.2.1:443 unverified=1 timeout=1500 repeat "
+                  "success=3 failure=2",
+                  k->row->key);
+    expect_modern("https 192.0.2.1:443 path=/ unverified=1 method=GET "
+                  "timeout=1500 success=3 failure=3",
+                  "https 192.0.2.1:443 path=/ unverified=1 method=GET 1500ms "
+                  "3/3");
+    expect_modern("|udp 192.0.2.1:53 send= timeout=1 timeout=3000 success=1 "
+                  "failure=1",
+                  "|udp 192.0.2.1:53 send= timeout=1 3s 1/1");
+    expect_modern(k->row->key, NULL);
+    expect_modern("udp 192.0.2.1:53 send= timeout=3000 success=1 failure=1 1s "
+                  "3/3",
+                  NULL);
+    expect_modern("udp 192.0.2.1:53 timeout=x success=1 failure=1", NULL);
+    expect_modern("udp 192.0.2.1:53 timeout=3000 success=1", NULL);
+    expect_modern("udp 192.0.2.1:53 timeout=3000", NULL);
+    expect_modern("", NULL);
     registry_fini(&r);
 }
 
@@ -258,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_checks_are_one),
         cmocka_unit_test(test_probe_keys),
+        cmocka_unit_test(test_keys_are_read),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_by_name),
         cmocka_unit_test(test_where),

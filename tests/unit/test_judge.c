@@ -472,9 +472,11 @@ static void test_judge_cond(void **state)
     JH_EXPECT(&h, "FT");
     env = jh_env(&h);
     for (long place = 0; place < 2; place++)
-        assert_int_equal(judge_cond(h.spec, &env, &h.memory, h.dcs,
-                                    h.spec->sets[0].records[place].when, place),
-                         place == 0 ? TRI_FALSE : TRI_TRUE);
+        assert_int_equal(
+            judge_cond(h.spec, &env, &h.memory, h.dcs,
+                       spec_rare_of(&h.spec->sets[0].records[place])->when,
+                       place),
+            place == 0 ? TRI_FALSE : TRI_TRUE);
     jh_close(&h);
 }
 

@@ -67,7 +67,7 @@ static void test_looking_remembers_nothing(void **state)
     JH_EXPECT(&h, "T");
     jh_set(&h, "tcp:1@192.0.2.9", "F");
     env = jh_env(&h);
-    when = h.spec->sets[0].records[0].when;
+    when = spec_rare_of(&h.spec->sets[0].records[0])->when;
     assert_int_equal(judge_cond(h.spec, &env, &h.memory, h.dcs, when, 0),
                      TRI_FALSE);
     jh_set(&h, "tcp:1@192.0.2.9", "U");

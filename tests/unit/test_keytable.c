@@ -31,7 +31,7 @@ static struct row *row_new(int number)
 
 static void check_all(const struct keytable *t, struct row *const *in)
 {
-    size_t n = 0;
+    size_t n = 0, seen = 0;
 
     for (int i = 0; i < ROWS; i++) {
         char key[32];
@@ -41,6 +41,9 @@ static void check_all(const struct keytable *t, struct row *const *in)
         n += in[i] != NULL;
     }
     assert_int_equal(t->n, n);
+    for (size_t at = 0; keytable_next(t, &at) != NULL;)
+        seen++;
+    assert_int_equal(seen, n);
 }
 
 static void test_random(void **state)
@@ -77,6 +80,34 @@ static void test_random(void **state)
     keytable_fini(&t);
 }
 
+/* Rows that go while all are looked at: none is passed over. */
+static void test_sweep(void **state)
+{
+    static struct row *in[ROWS];
+    struct keytable t = {.key_at = offsetof(struct row, key)};
+    struct row *r;
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        in[i] = row_new(i);
+        keytable_add(&t, in[i]);
+    }
+    for (int part = 2; part >= 1; part--) {
+        for (size_t at = 0; (r = keytable_next(&t, &at)) != NULL;) {
+            if (r->number % part != 0)
+                continue;
+            keytable_remove(&t, r);
+            at--;
+            in[r->number] = NULL;
+            free(r);
+        }
+        for (int i = 0; i < ROWS; i++)
+            assert_true((in[i] == NULL) == (i % part == 0));
+        check_all(&t, in);
+    }
+    keytable_fini(&t);
+}
+
 /* The key lies behind the row, whatever the size of that. */
 static void test_row(void **state)
 {
@@ -92,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_sweep),
         cmocka_unit_test(test_row),
     };
 

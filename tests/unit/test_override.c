@@ -2,6 +2,7 @@
 
 #include "agent/engine/judge_text.h"
 #include "agent/engine/override.h"
+#include "tests/unit/state_count.h"
 #include "tests/unit/state_room.h"
 
 /* The operator's overrides: rows, their end, the freeze file, readmit, and
@@ -148,9 +149,9 @@ static void test_edit_keeps_rows(void **state)
     (void)state;
     room_open(&r);
     assert_int_equal(state_open(r.path, false, &s, &e), 0);
-    state_value_get(s, "z.", "www.z.", "A", "192.0.2.1")->memory.damp = 4;
+    value_get(s, "z.", "www.z.", "A", "192.0.2.1")->memory.damp = 4;
     state_set_get(s, "z.", "www.z.", "A")->memory.tier = 2;
-    state_spec_put(state_spec_get(s, "z.", "www.z."), "\"{}\"\n");
+    state_spec_put(s, state_spec_get(s, "z.", "www.z."), "\"{}\"\n");
     state_text(&state_judge_get(s, "z.", "www.z.")->dcs, "dc1 5 6 1 1 0;");
     state_check_get(s, "tcp 192.0.2.1:80")->health.streak = 3;
     (void)state_zone_get(s, "z.");
@@ -162,13 +163,13 @@ static void test_edit_keeps_rows(void **state)
         save(s);
     }
     s = edit(&r);
-    assert_int_equal(state_values(s)->memory.damp, 4);
+    assert_int_equal(state_sets(s)->values->memory.damp, 4);
     assert_int_equal(state_sets(s)->memory.tier, 2);
     texts = state_spec_texts(s, state_specs(s), &e);
     assert_string_equal(texts, "\"{}\"\n");
     free(texts);
     assert_string_equal(state_judges(s)->dcs, "dc1 5 6 1 1 0;");
-    assert_int_equal(state_checks(s)->health.streak, 3);
+    assert_int_equal(the_check(s)->health.streak, 3);
     assert_non_null(state_zones(s));
     assert_string_equal(state_problems(s)->text, "a problem");
     assert_string_equal(state_overrides(s)->user, "alice");
@@ -365,18 +366,18 @@ static void test_readmit_row(void **state)
 static struct memory_value *shut(struct state *s, const char *name,
                                  const char *data)
 {
-    struct memory_value *m = &state_value_get(s, "z.", name, "A", data)->memory;
+    struct memory_value *m = &value_get(s, "z.", name, "A", data)->memory;
 
     m->shut = m->held_off = m->returning = true;
     m->damp = 3;
-    m->withdrawals_ms[0] = 17;
+    memory_writes(m)->withdrawals_ms[0] = 17;
     return m;
 }
 
 static bool is_free(const struct memory_value *m)
 {
     return !m->shut && !m->held_off && !m->returning && m->damp == 0 &&
-           m->withdrawals_ms[0] == 0;
+           memory_written(m)->withdrawals_ms[0] == 0;
 }
 
 static void test_readmit_name(void **state)
@@ -408,7 +409,7 @@ static void put_spec(struct state *s, const char *owner, const char *text)
         *to++ = *text;
     }
     memcpy(to, "\"\n", 3);
-    state_spec_put(row, quoted);
+    state_spec_put(s, row, quoted);
     free(quoted);
 }
 

@@ -133,7 +133,7 @@ static void test_put_in_becomes_ours(void **state)
         s->v[0].target = PW_DEAD;
         pw_round(&w);
         EXPECT(&w, 0, "01");
-        assert_int_equal(s->v[0].memory.reclaims_ms[0], 0);
+        assert_int_equal(s->v[0].writes.reclaims_ms[0], 0);
         s->v[0].target = PW_ALIVE;
         for (int k = 0; k < 30 && !s->v[0].on; k++)
             pw_round(&w);

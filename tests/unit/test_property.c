@@ -252,9 +252,7 @@ static void same_plan(struct trial *t, const struct pw *other, size_t s,
         size_t k = mirrored && i < main ? main - 1 - i : i;
 
         MUST(t, s, a->values[i].publish == b->values[k].publish);
-        MUST(t, s,
-             memcmp(a->values[i].memory, b->values[k].memory,
-                    sizeof *a->values[i].memory) == 0);
+        MUST(t, s, memory_equal(a->values[i].memory, b->values[k].memory));
     }
 }
 
@@ -340,6 +338,7 @@ static void lose_state(struct trial *t)
         memset(&t->w.s[s].memory, 0, sizeof t->w.s[s].memory);
         for (size_t i = 0; i < t->w.s[s].n; i++) {
             memset(&t->w.s[s].v[i].memory, 0, sizeof t->w.s[s].v[i].memory);
+            memset(&t->w.s[s].v[i].writes, 0, sizeof t->w.s[s].v[i].writes);
             memset(&t->w.s[s].v[i].health, 0, sizeof t->w.s[s].v[i].health);
         }
     }
@@ -466,7 +465,7 @@ static void on_written(struct trial *t, size_t s, size_t i)
         return;
     sh->uncertain = at->memory.uncertain;
     if (v->publish == v->published) { /* nothing, or made sure of */
-        sh->changed_ms = at->memory.pending_since_ms;
+        sh->changed_ms = at->writes.last_ms;
         return;
     }
     t->clean = t->clean && at->write == PW_DONE && at->on == v->publish;

@@ -146,8 +146,8 @@ static void test_object(void **state)
     assert_int_equal(CHECK(s, 2, 0, 0)->target.family, 6);
     assert_int_equal(CHECK(s, 2, 0, 1)->port, 80);
     assert_int_equal(s->checks[set[2].fallback[0].checks[0]].port, 81);
-    assert_int_equal(s->debounce_ms, -1);
-    assert_int_equal(s->max_change_pct, -1);
+    assert_int_equal(s->top->debounce_ms, -1);
+    assert_int_equal(s->top->max_change_pct, -1);
     help_round_trip(&help_www, s);
     spec_free(s);
 }
@@ -463,16 +463,16 @@ static void test_apex(void **state)
     struct spec *s;
 
     (void)state;
-    assert_int_equal(apex->nnames, 3);
-    assert_string_equal(apex->names[0], "example.org.");
-    assert_string_equal(apex->names[1], "a.example.org.");
-    assert_string_equal(apex->names[2], "www.example.org.");
-    assert_int_equal(apex->debounce_ms, 0);
-    assert_int_equal(apex->max_change_pct, 0);
+    assert_int_equal(apex->top->nnames, 3);
+    assert_string_equal(apex->top->names[0], "example.org.");
+    assert_string_equal(apex->top->names[1], "a.example.org.");
+    assert_string_equal(apex->top->names[2], "www.example.org.");
+    assert_int_equal(apex->top->debounce_ms, 0);
+    assert_int_equal(apex->top->max_change_pct, 0);
     assert_int_equal(apex->nwarnings, 0);
-    assert_int_equal(apex->defaults.ttl_s, 60);
-    assert_int_equal(apex->defaults.access_period_ms, -1);
-    assert_int_equal(apex->defaults.required_success, 0);
+    assert_int_equal(apex->top->defaults.ttl_s, 60);
+    assert_int_equal(apex->top->defaults.access_period_ms, -1);
+    assert_int_equal(apex->top->defaults.required_success, 0);
     help_round_trip(&help_apex, apex);
     ctx.apex = apex;
     s = help_good(&ctx, "{\"defaults\":{\"timeout\":4},"
@@ -482,7 +482,7 @@ static void test_apex(void **state)
     assert_int_equal(c->required_failure, 5);
     assert_int_equal(c->required_success, 3);
     assert_int_equal(s->sets[0].ttl_s, 60);
-    assert_int_equal(s->defaults.ttl_s, -1);
+    assert_int_equal(s->top->defaults.ttl_s, -1);
     help_round_trip(&ctx, s);
     spec_free(s);
     /* the rows' built-in values rank below the apex spec's */

@@ -100,17 +100,18 @@ static void test_web_defaults(void **state)
 {
     struct spec *s = read_check("\"https:443\"");
     const struct spec_check *c = &s->checks[0];
+    const struct spec_dialog *d = spec_dialog_of(c);
 
     (void)state;
-    assert_string_equal(c->path, "/");
-    assert_string_equal(c->method, "GET");
+    assert_string_equal(d->path, "/");
+    assert_string_equal(d->method, "GET");
     assert_true(c->verify);
-    assert_null(c->host);
-    assert_null(c->server_name);
-    assert_int_equal(c->nstatus, 1);
-    assert_int_equal(c->status[0].from, 200);
-    assert_int_equal(c->status[0].to, 399);
-    assert_int_equal(c->follow_redirects, 0);
+    assert_null(d->host);
+    assert_null(d->server_name);
+    assert_int_equal(d->nstatus, 1);
+    assert_int_equal(d->status[0].from, 200);
+    assert_int_equal(d->status[0].to, 399);
+    assert_int_equal(d->follow_redirects, 0);
     assert_true(spec_check_wants_host(c));
     assert_true(spec_check_is_local(c));
     spec_free(s);
@@ -129,28 +130,29 @@ static void test_object(void **state)
         "\"requiredSuccess\":1,\"requiredFailure\":2,\"vantage\":{\"need\":2},"
         "\"comment\":1}");
     const struct spec_check *c = &s->checks[0];
+    const struct spec_dialog *d = spec_dialog_of(c);
 
     (void)state;
     assert_int_equal(c->port, 8443);
     assert_int_equal(c->target.family, 6);
-    assert_string_equal(c->path, "/h");
-    assert_string_equal(c->host, "a.example.org");
-    assert_string_equal(c->server_name, "b");
+    assert_string_equal(d->path, "/h");
+    assert_string_equal(d->host, "a.example.org");
+    assert_string_equal(d->server_name, "b");
     assert_false(c->verify);
-    assert_string_equal(c->method, "HEAD");
-    assert_int_equal(c->nheaders, 2);
-    assert_string_equal(c->headers[0].name, "A");
-    assert_string_equal(c->headers[1].value, "2");
-    assert_int_equal(c->nstatus, 2);
-    assert_int_equal(c->status[1].to, 206);
-    assert_string_equal(c->body, "x");
-    assert_string_equal(c->body_match, "^y");
-    assert_int_equal(c->njson, 3);
-    assert_string_equal(c->json[0].value, "\"q\\\"\"");
-    assert_string_equal(c->json[1].value, "1.50");
-    assert_string_equal(c->json[2].value, "null");
-    assert_int_equal(c->min_cert_days, 14);
-    assert_int_equal(c->follow_redirects, 2);
+    assert_string_equal(d->method, "HEAD");
+    assert_int_equal(d->nheaders, 2);
+    assert_string_equal(d->headers[0].name, "A");
+    assert_string_equal(d->headers[1].value, "2");
+    assert_int_equal(d->nstatus, 2);
+    assert_int_equal(d->status[1].to, 206);
+    assert_string_equal(d->body, "x");
+    assert_string_equal(d->body_match, "^y");
+    assert_int_equal(d->njson, 3);
+    assert_string_equal(d->json[0].value, "\"q\\\"\"");
+    assert_string_equal(d->json[1].value, "1.50");
+    assert_string_equal(d->json[2].value, "null");
+    assert_int_equal(d->min_cert_days, 14);
+    assert_int_equal(d->follow_redirects, 2);
     assert_int_equal(c->timeout_ms, 3000);
     assert_int_equal(c->access_period_ms, 30000);
     assert_int_equal(c->retry_period_ms, 500);
@@ -283,7 +285,7 @@ static void test_defaults(void **state)
     /* nothing of the apex spec is held on to */
     spec_free(apex);
     assert_string_equal(s->checks[1].name, "web");
-    assert_string_equal(s->checks[1].path, "/");
+    assert_string_equal(spec_dialog_of(&s->checks[1])->path, "/");
     spec_free(s);
 }
 

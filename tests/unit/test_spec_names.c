@@ -88,16 +88,16 @@ static void test_record_conditions(void **state)
     const struct spec_record *r = s->sets[0].records;
 
     (void)state;
-    assert_int_equal(r[0].when->kind, SPEC_COND_SCENARIO);
-    assert_true(r[0].when->local);
+    assert_int_equal(spec_rare_of(&r[0])->when->kind, SPEC_COND_SCENARIO);
+    assert_true(spec_rare_of(&r[0])->when->local);
     assert_int_equal(r[0].dc, 1);
     assert_int_equal(r[1].dc, -1);
-    assert_int_equal(r[1].when->kind, SPEC_COND_ANY);
+    assert_int_equal(spec_rare_of(&r[1])->when->kind, SPEC_COND_ANY);
     assert_true(r[1].dr);
     assert_false(r[1].dr_if_no_records);
-    assert_int_equal(r[1].dr_cond->kind, SPEC_COND_NEED);
-    assert_int_equal(r[2].when->kind, SPEC_COND_CHECK);
-    assert_string_equal(r[2].when->text, "tcp:5@192.0.2.9");
+    assert_int_equal(spec_rare_of(&r[1])->dr_cond->kind, SPEC_COND_NEED);
+    assert_int_equal(spec_rare_of(&r[2])->when->kind, SPEC_COND_CHECK);
+    assert_string_equal(spec_rare_of(&r[2])->when->text, "tcp:5@192.0.2.9");
     help_round_trip(&help_www, s);
     spec_free(s);
 }

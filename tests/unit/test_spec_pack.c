@@ -126,9 +126,10 @@ static void test_views(void **state)
         assert_int_equal(set->records[0].nchecks, 2);
         assert_ptr_equal(set->records[0].checks, s->sets[0].records[0].checks);
         assert_string_equal(set->fallback[0].data, "192.0.2.8");
-        help_same_text(set->fallback[0].view, set->view);
+        help_same_text(spec_rare_of(&set->fallback[0])->view, set->view);
     }
-    assert_string_equal(s->sets[1].records[1].when->text, "tcp:1@192.0.2.9");
+    assert_string_equal(spec_rare_of(&s->sets[1].records[1])->when->text,
+                        "tcp:1@192.0.2.9");
     spec_free(s);
 }
 

@@ -39,7 +39,7 @@ static void test_dr(void **state)
 
         assert_int_equal(r->dr, want[i].dr);
         assert_int_equal(r->dr_if_no_records, want[i].none);
-        assert_int_equal(r->dr_cond != NULL, want[i].cond);
+        assert_int_equal(spec_rare_of(r)->dr_cond != NULL, want[i].cond);
     }
     help_round_trip(&help_www, s);
     spec_free(s);

@@ -209,7 +209,7 @@ static void test_merge(void **state)
     assert_int_equal(got->sets[0].order, SPEC_PRIORITY);
     assert_int_equal(got->sets[0].all_down, SPEC_NONE);
     assert_int_equal(got->sets[0].ttl_s, 60);
-    assert_int_equal(got->defaults.timeout_ms, 3000);
+    assert_int_equal(got->top->defaults.timeout_ms, 3000);
     assert_string_equal(got->sets[0].records[0].data, "192.0.2.2");
     assert_int_equal(got->sets[0].records[0].document, 2);
     assert_string_equal(got->sets[0].records[1].data, "192.0.2.1");
@@ -273,8 +273,8 @@ static void test_bare(void **state)
     s = help_good(&help_apex,
                   "{ names: [www,@ ,a.b] , maxChange:50%,debounce:500ms,"
                   "comment:true,x-y.z|1:a=b&c?d!e*f+g~h/i@j,rows:[] }");
-    assert_int_equal(s->nnames, 3);
-    assert_int_equal(s->max_change_pct, 50);
+    assert_int_equal(s->top->nnames, 3);
+    assert_int_equal(s->top->max_change_pct, 50);
     spec_free(s);
     help_bad(&help_www, "{comment:hello world}", ERR_INPUT, LOST);
     help_bad(&help_www, "{comment:it's}", ERR_INPUT, LOST);

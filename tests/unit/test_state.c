@@ -1,4 +1,5 @@
 #include "tests/unit/state_room.h"
+#include "tests/unit/memory_help.h"
 #include "tests/unit/state_count.h"
 
 #include "agent/base/clock.h"
@@ -21,11 +22,11 @@ static void fill_value(struct state *s, struct state_value *v)
     m->damp = 7;
     m->healthy_since_ms = 11;
     for (size_t i = 0; i < MEMORY_EVENTS; i++) {
-        m->withdrawals_ms[i] = 1000 - (int64_t)i;
-        m->reclaims_ms[i] = 2000 - (int64_t)i;
+        memory_writes(m)->withdrawals_ms[i] = 1000 - (int64_t)i;
+        memory_writes(m)->reclaims_ms[i] = 2000 - (int64_t)i;
     }
     m->brake_streak = UINT32_MAX;
-    m->pending_since_ms = 13;
+    memory_writes(m)->last_ms = 13;
     v->published = v->healthy = v->unknown = v->would = true;
     state_note(s, &v->note, "tcp:443 refused");
 }
@@ -39,11 +40,11 @@ static void fill(struct state *s)
 
     c->health = (struct health){HEALTH_DOWN, true, true, 5, 6, 7};
     state_note(s, &c->note, "tcp:443 timeout after 1s");
-    fill_value(s, state_value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
+    fill_value(s, value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
     set->memory.brake_since_ms = 17;
     set->memory.tier = 5;
-    state_text(&set->reason, "held: 'quoted' \"text\" %s ü");
-    state_spec_put(spec, "\"[{name:x}]\"\n\"more\"\n");
+    state_note(s, &set->reason, "held: 'quoted' \"text\" %s ü");
+    state_spec_put(s, spec, "\"[{name:x}]\"\n\"more\"\n");
     spec->good_wall_ms = 19;
     spec->gone_ms = 23;
     state_text(&spec->stale, "SERVFAIL");
@@ -71,10 +72,11 @@ static void expect_same_value(struct state *s, const struct state_value *got)
 
     memset(&want, 0, sizeof want);
     fill_value(s, &want);
-    assert_memory_equal(&got->memory, &want.memory, sizeof want.memory);
+    assert_true(memory_equal(&got->memory, &want.memory));
     assert_true(got->published && got->healthy && got->unknown && got->would);
     assert_string_equal(got->note, want.note);
     state_note(s, &want.note, NULL);
+    memory_value_fini(&want.memory);
 }
 
 static void expect_filled(struct state *s)
@@ -90,7 +92,7 @@ static void expect_filled(struct state *s)
     assert_int_equal(c->health.since_ms, 6);
     assert_int_equal(c->health.last_ms, 7);
     assert_string_equal(c->note, "tcp:443 timeout after 1s");
-    expect_same_value(s, state_value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
+    expect_same_value(s, value_get(s, "z.", "www.z.", "A", "192.0.2.1"));
     assert_int_equal(set->memory.brake_since_ms, 17);
     assert_int_equal(set->memory.tier, 5);
     assert_string_equal(set->reason, "held: 'quoted' \"text\" %s ü");
@@ -146,14 +148,14 @@ static void test_nothing_known(void **state)
     (void)state;
     room_open(&r);
     s = room_state(&r);
-    (void)state_value_get(s, "z.", "www.z.", "A", "192.0.2.1");
+    (void)value_get(s, "z.", "www.z.", "A", "192.0.2.1");
     (void)state_zone_get(s, "z.");
     (void)state_check_get(s, "k")->health;
     room_save(s);
     state_close(s);
     room_sql(&r, "UPDATE meta SET value='another' WHERE key='boot_id'");
     s = room_state(&r);
-    v = state_value_get(s, "z.", "www.z.", "A", "192.0.2.1");
+    v = value_get(s, "z.", "www.z.", "A", "192.0.2.1");
     assert_memory_equal(&v->memory, &zero, sizeof zero);
     assert_null(v->note);
     assert_false(state_zone_get(s, "z.")->has_serial);
@@ -193,14 +195,14 @@ static int64_t age_after_reboot(int64_t wall_ms, int64_t boot_ms)
 
     room_open(&r);
     s = room_state(&r);
-    v = state_value_get(s, "z.", "www.z.", "A", "192.0.2.1");
+    v = value_get(s, "z.", "www.z.", "A", "192.0.2.1");
     v->memory.healthy_since_ms = boot_ms - 300000;
-    v->memory.withdrawals_ms[0] = boot_ms - 300000;
-    v->memory.withdrawals_ms[1] = boot_ms - 400000;
+    memory_writes(&v->memory)->withdrawals_ms[0] = boot_ms - 300000;
+    memory_writes(&v->memory)->withdrawals_ms[1] = boot_ms - 400000;
     state_set_get(s, "z.", "www.z.", "A")->memory.brake_since_ms =
         boot_ms - 300000;
     state_spec_get(s, "z.", "www.z.")->gone_ms = boot_ms - 300000;
-    state_spec_put(state_spec_get(s, "z.", "www.z."), "x");
+    state_spec_put(s, state_spec_get(s, "z.", "www.z."), "x");
     state_zone_get(s, "z.")->withdrawn_ms[0] = boot_ms - 300000;
     state_check_get(s, "k")->health.last_ms = boot_ms - 300000;
     state_check_get(s, "k")->health.since_ms = boot_ms - 300000;
@@ -214,12 +216,13 @@ static int64_t age_after_reboot(int64_t wall_ms, int64_t boot_ms)
     room_sql(&r, sql);
     free(sql);
     s = room_state(&r);
-    v = state_value_get(s, "z.", "www.z.", "A", "192.0.2.1");
+    v = value_get(s, "z.", "www.z.", "A", "192.0.2.1");
     age = state_now_ms() - v->memory.healthy_since_ms;
-    assert_int_equal(v->memory.withdrawals_ms[0], v->memory.healthy_since_ms);
-    assert_int_equal(v->memory.withdrawals_ms[1],
+    assert_int_equal(v->memory.writes->withdrawals_ms[0],
+                     v->memory.healthy_since_ms);
+    assert_int_equal(v->memory.writes->withdrawals_ms[1],
                      v->memory.healthy_since_ms - 100000);
-    assert_int_equal(v->memory.withdrawals_ms[2], 0);
+    assert_int_equal(v->memory.writes->withdrawals_ms[2], 0);
     assert_int_equal(
         state_set_get(s, "z.", "www.z.", "A")->memory.brake_since_ms,
         v->memory.healthy_since_ms);
@@ -292,10 +295,10 @@ static void test_unused_rows_go(void **state)
     room_open(&r);
     s = room_state(&r);
     fill(s);
-    (void)state_value_get(s, "other.", "www.other.", "A", "192.0.2.1");
+    (void)value_get(s, "other.", "www.other.", "A", "192.0.2.1");
     (void)state_set_get(s, "other.", "www.other.", "A");
     (void)state_zone_get(s, "other.");
-    state_spec_put(state_spec_get(s, "other.", "www.other."), "x");
+    state_spec_put(s, state_spec_get(s, "other.", "www.other."), "x");
     room_save(s);
     state_close(s);
     s = room_state(&r);
@@ -305,8 +308,9 @@ static void test_unused_rows_go(void **state)
     state_close(s);
     s = room_state(&r);
     assert_int_equal(count_values(s), 1);
-    assert_string_equal(state_values(s)->key, "other.|www.other.|A|192.0.2.1");
     assert_int_equal(count_sets(s), 1);
+    assert_string_equal(state_sets(s)->key, "other.|www.other.|A");
+    assert_string_equal(state_sets(s)->values->data, "192.0.2.1");
     assert_int_equal(count_specs(s), 1);
     assert_int_equal(HASH_COUNT(state_zones(s)), 1);
     assert_null(state_problems(s));
@@ -316,7 +320,6 @@ static void test_unused_rows_go(void **state)
     room_close(&r);
 }
 
-/* A zone is not kept by one whose name only begins alike. */
 /* Memory has a text until the file has it, and again once the file has not. */
 static void test_texts_of_specs(void **state)
 {
@@ -329,15 +332,15 @@ static void test_texts_of_specs(void **state)
     s = room_state(&r);
     row = state_spec_get(s, "z.", "www.z.");
     assert_false(row->good);
-    state_spec_put(row, "first");
+    state_spec_put(s, row, "first");
     assert_non_null(row->texts);
     expect_texts(s, row, "first");
     room_save(s);
     assert_null(row->texts);
     expect_texts(s, row, "first");
-    state_spec_put(row, "first");
+    state_spec_put(s, row, "first");
     assert_null(row->texts);
-    state_spec_put(row, "second");
+    state_spec_put(s, row, "second");
     expect_texts(s, row, "second");
     row->good_wall_ms = 7;
     room_save(s);
@@ -376,7 +379,7 @@ static void test_texts_without_a_file(void **state)
     room_open(&r);
     s = room_state(&r);
     row = state_spec_get(s, "z.", "www.z.");
-    state_spec_put(row, "text");
+    state_spec_put(s, row, "text");
     room_sql(&r, "DROP TABLE specs");
     assert_int_equal(state_save(s, &e), -1);
     expect_texts(s, row, "text");
@@ -391,6 +394,7 @@ static void test_texts_without_a_file(void **state)
     room_close(&r);
 }
 
+/* A zone is not kept by one whose name only begins alike. */
 static void test_keep_zone_is_exact(void **state)
 {
     struct room r;
@@ -434,7 +438,7 @@ static void test_checks_wait_a_week(void **state)
     state_close(s);
     s = room_state(&r);
     assert_int_equal(count_checks(s), 1);
-    assert_string_equal(state_checks(s)->key, "young");
+    assert_string_equal(the_check(s)->key, "young");
     state_close(s);
     room_close(&r);
 }

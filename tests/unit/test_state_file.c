@@ -124,7 +124,7 @@ static void expect_set_aside(const struct room *r)
     assert_int_equal(stat(r->path, &before), 0);
     s = room_state(r);
     assert_true(state_is_lost(s));
-    assert_null(state_checks(s));
+    assert_int_equal(count_checks(s), 0);
     assert_int_equal(stat(aside, &after), 0);
     assert_int_equal(after.st_ino, before.st_ino);
     room_mark(s, 4);
@@ -297,14 +297,16 @@ static uint32_t expect_whole(const struct room *r)
 {
     struct state *s = room_state(r);
     uint32_t n = room_marked(s);
+    const struct state_check *c;
 
     assert_false(state_is_lost(s));
     assert_int_equal(count_checks(s), ROOM_ROWS + 1);
     assert_int_equal(count_values(s), ROOM_ROWS);
-    for (const struct state_check *c = state_checks(s); c != NULL; c = c->next)
+    for (size_t at = 0; (c = state_checks(s, &at)) != NULL;)
         assert_int_equal(c->health.streak, n);
-    for (const struct state_value *v = state_values(s); v != NULL; v = v->next)
-        assert_int_equal(v->memory.damp, n);
+    for (const struct state_value *v = state_sets(s)->values; v != NULL;
+         v = v->next)
+        assert_int_equal(v->memory.brake_streak, n);
     state_close(s);
     return n;
 }
@@ -343,9 +345,42 @@ static void test_kill_while_saving(void **state)
     room_close(&r);
 }
 
+/* Keys as older versions wrote them: what is known of the check stays, and a
+ * problem of it is no news. */
+static void test_old_check_keys(void **state)
+{
+    struct room r;
+    struct state *s;
+
+    (void)state;
+    room_open(&r);
+    s = room_state(&r);
+    room_save(s);
+    state_close(s);
+    room_sql(&r, "INSERT INTO checks VALUES('tcp 192.0.2.1:443 unverified=1 "
+                 "timeout=1000 "
+                 "repeat success=1 failure=2',2,1,0,9,0,0,'refused');"
+                 "INSERT INTO problems VALUES('|tcp 192.0.2.1:443 unverified=1 "
+                 "timeout=1000 "
+                 "repeat success=1 failure=2','text',5)");
+    s = room_state(&r);
+    assert_int_equal(
+        state_check_get(s, "tcp 192.0.2.1:443 1s+ 1/2")->health.streak, 9);
+    assert_int_equal(the_check(s)->health.state, HEALTH_DOWN);
+    assert_string_equal(the_check(s)->note, "refused");
+    assert_false(state_problem(s, "|tcp 192.0.2.1:443 1s+ 1/2", false, "text"));
+    room_save(s);
+    state_close(s);
+    assert_int_equal(room_sql_int(&r, "SELECT streak FROM checks "
+                                      "WHERE key='tcp 192.0.2.1:443 1s+ 1/2'"),
+                     9);
+    room_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_old_check_keys),
         cmocka_unit_test(test_made_private),
         cmocka_unit_test(test_lock),
         cmocka_unit_test(test_killed_holder),

@@ -199,7 +199,8 @@ static void test_health_reaches_values(void **state)
 static void expect_set(const struct world *w, size_t i, const char *type,
                        const char *label, size_t audience, const char *data)
 {
-    assert_string_equal(w->sets[i].type_text, type);
+    assert_string_equal(
+        strrchr(state_set_of(w->plan.sets[i].memory)->key, '|') + 1, type);
     assert_string_equal(w->sets[i].label, label);
     assert_int_equal(w->plan.sets[i].audience, audience);
     assert_string_equal(w->plan.sets[i].values[0].data, data);
@@ -237,6 +238,11 @@ static void test_views(void **state)
     room_close(&r);
 }
 
+static struct state_set *row_of(const struct room *r, size_t set)
+{
+    return state_set_of(r->world->plan.sets[set].memory);
+}
+
 /* What is remembered of one view is not another's, and the keys of sets
  * without view are as they always were. */
 static void test_views_are_remembered_apart(void **state)
@@ -250,19 +256,18 @@ static void test_views_are_remembered_apart(void **state)
     r.views = &views;
     room_spec(&r, "www.example.org.", views_spec);
     room_build(&r, NULL);
-    assert_string_equal(r.world->sets[0].row->key,
-                        "example.org.|www.example.org.|A");
-    assert_string_equal(r.world->sets[0].values[0].row->key,
-                        "example.org.|www.example.org.|A|192.0.2.2");
-    assert_string_equal(r.world->sets[2].values[0].row->key,
-                        "example.org.|www.example.org.|A us|192.0.2.2");
-    r.world->sets[2].values[0].row->memory.expected = true;
-    r.world->sets[2].values[0].row->memory.seen = true;
+    assert_string_equal(row_of(&r, 0)->key, "example.org.|www.example.org.|A");
+    assert_string_equal(row_of(&r, 0)->values->data, "192.0.2.2");
+    assert_string_equal(row_of(&r, 2)->key,
+                        "example.org.|www.example.org.|A us");
+    assert_string_equal(row_of(&r, 2)->values->data, "192.0.2.2");
+    row_of(&r, 2)->values->memory.expected = true;
+    row_of(&r, 2)->values->memory.seen = true;
     room_drop(&r);
     room_spec(&r, "www.example.org.", views_spec);
     room_build(&r, NULL);
-    assert_false(r.world->sets[0].values[0].row->memory.seen);
-    assert_true(r.world->sets[2].values[0].row->memory.seen);
+    assert_false(row_of(&r, 0)->values->memory.seen);
+    assert_true(row_of(&r, 2)->values->memory.seen);
     assert_true(r.world->plan.sets[2].values[0].published);
     assert_false(r.world->plan.sets[0].values[0].published);
     room_close(&r);
@@ -454,7 +459,8 @@ static void test_memory(void **state)
     (void)world_judge(r.world, 2000);
     assert_int_equal(r.world->plan.sets[0].values[0].healthy, TRI_TRUE);
     assert_int_equal(
-        world_cond(r.world, 0, r.specs[0]->sets[0].records[0].when, 0),
+        world_cond(r.world, 0,
+                   spec_rare_of(&r.specs[0]->sets[0].records[0])->when, 0),
         TRI_TRUE);
     assert_ptr_equal(world_check(r.world, 0, 0, -1), checks_at(r.checks, 0));
     room_close(&r);
