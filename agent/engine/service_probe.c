@@ -125,7 +125,7 @@ static bool is_wanted(const struct service *svc, struct service_entry *n)
     const struct health *h = &row_of(n)->health;
 
     return svc->hurried && h->state == HEALTH_DOWN &&
-           h->streak / 2 < users_of(n)->check->spec->required_failure;
+           h->streak / 2 < users_of(n)->check->required_failure;
 }
 
 static bool take(void *arg, void *room)
@@ -161,9 +161,8 @@ static void on_shot(void *arg, const struct check_shot_result *s)
     struct service_entry *n = sched_any_room(svc->sched, f->group);
 
     /* One lost SYN is not an outage. */
-    if (n != NULL && f->check->spec->repeat_timeout && !f->repeated &&
-        s->timed_out && svc->stop == 0 &&
-        row_of(n)->health.state != HEALTH_DOWN) {
+    if (n != NULL && f->check->repeat_timeout && !f->repeated && s->timed_out &&
+        svc->stop == 0 && row_of(n)->health.state != HEALTH_DOWN) {
         f->repeated = true;
         check_shot(f->epoch->gen->shots, f->check, on_shot, f);
         return;
@@ -212,10 +211,12 @@ static void on_tick(uv_timer_t *h)
 
 static void arm(struct service *svc)
 {
-    int64_t now_ms = clock_mono_ms(), at_ms;
+    int64_t now_ms, at_ms;
 
-    if (svc->stop > 0 || sched_next_due(svc->sched, &at_ms) == NULL)
+    if (svc->stop > 0 || sched_next_due(svc->sched, &at_ms) == NULL ||
+        at_ms >= svc->tick_at_ms)
         return;
+    now_ms = clock_mono_ms();
     at_ms = at_ms < now_ms ? now_ms : at_ms;
     at_ms = (at_ms + TICK_MS - 1) / TICK_MS * TICK_MS;
     if (at_ms >= svc->tick_at_ms)

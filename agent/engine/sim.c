@@ -60,7 +60,7 @@ static bool is_wanted(const struct sim *s, const struct check *c)
     const struct health *h = &c->row->health;
 
     return s->hurried && h->state == HEALTH_DOWN &&
-           h->streak / 2 < c->spec->required_failure;
+           h->streak / 2 < c->required_failure;
 }
 
 static bool take(void *arg, void *room)
