@@ -165,7 +165,7 @@ struct service {
     uv_pipe_t *control; /* NULL: none */
     struct client *clients;
     int64_t second_ms, save_at_ms, saved_ms, watchdog_at_ms;
-    bool unsaved;
+    bool unsaved; /* more than times has changed since saved_ms */
 };
 
 /* --- service.c ----------------------------------------------------------- */

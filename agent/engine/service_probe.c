@@ -12,6 +12,7 @@
 /* After the loop stood still very many are due: they wait in the schedule,
  * where they take no room. */
 #define BACKLOG_MOST 1024
+#define STARTS_MOST 64 /* at a time */
 
 /* A probe that is out. */
 struct service_flight {
@@ -135,10 +136,13 @@ static bool take(void *arg, void *room)
     struct state_check *row = row_of(n);
     struct health *h = &row->health;
     const struct health_rule rule = checks_rule(users_of(n)->check);
+    const char *note = row->note;
     bool was_up = h->state == HEALTH_UP;
     bool changed = health_feed(h, &rule, t->shot->result, state_now_ms());
+    bool calm = sched_is_calm(h, t->shot->result);
 
     state_note(t->svc->state, &row->note, t->shot->note);
+    t->svc->unsaved = t->svc->unsaved || !calm || note != row->note;
     t->svc->nup -= was_up;
     t->svc->nup += h->state == HEALTH_UP;
     if (t->shot->result == HEALTH_LOCAL || n->locals > 0)
@@ -148,7 +152,7 @@ static bool take(void *arg, void *room)
         tell_change(t->svc, n);
         count_up(t->svc);
     }
-    return sched_is_calm(h, t->shot->result) && !is_wanted(t->svc, n);
+    return calm && !is_wanted(t->svc, n);
 }
 
 static void arm(struct service *svc);
@@ -177,8 +181,8 @@ static void on_shot(void *arg, const struct check_shot_result *s)
 /* --- starts ----------------------------------------------------------------
  */
 
-static void launch(struct service *svc, struct sched_entry *group,
-                   int64_t now_ms)
+static struct service_flight *
+take_off(struct service *svc, struct sched_entry *group, int64_t now_ms)
 {
     const struct service_user *u = users_of(sched_any_room(svc->sched, group));
     uint32_t id;
@@ -192,20 +196,45 @@ static void launch(struct service *svc, struct sched_entry *group,
     f->check = u->check;
     DL_APPEND(svc->flights, f);
     sched_started(svc->sched, group, now_ms);
-    check_shot(f->epoch->gen->shots, f->check, on_shot, f);
+    return f;
 }
 
+/* What is due, some of it. returns how many. */
+static size_t take_due(struct service *svc, int64_t now_ms,
+                       struct service_flight *out[STARTS_MOST])
+{
+    struct sched_entry *group;
+    int64_t at_ms;
+    size_t n = 0;
+
+    while (n < STARTS_MOST && svc->stop == 0 &&
+           probes_backlog(svc->probes) < BACKLOG_MOST &&
+           (group = sched_next_due(svc->sched, &at_ms)) != NULL &&
+           at_ms <= now_ms) {
+        out[n] = take_off(svc, group, now_ms);
+        __builtin_prefetch(out[n++]->check);
+    }
+    return n;
+}
+
+/* A check and its row are cold when it is due: they are asked for before the
+ * first is started, so that one wait is enough for all. */
 static void on_tick(uv_timer_t *h)
 {
     struct service *svc = h->data;
-    int64_t now_ms = clock_mono_ms(), at_ms;
-    struct sched_entry *group;
+    int64_t now_ms = clock_mono_ms();
+    struct service_flight *due[STARTS_MOST];
+    size_t n;
 
     svc->tick_at_ms = SERVICE_NEVER;
-    while (svc->stop == 0 && probes_backlog(svc->probes) < BACKLOG_MOST &&
-           (group = sched_next_due(svc->sched, &at_ms)) != NULL &&
-           at_ms <= now_ms)
-        launch(svc, group, now_ms);
+    do {
+        n = take_due(svc, now_ms, due);
+        for (size_t i = 0; i < n; i++)
+            __builtin_prefetch(due[i]->check->row);
+        for (size_t i = 0; i < n; i++)
+            check_shot(due[i]->epoch->gen->shots, due[i]->check, on_shot,
+                       due[i]);
+    } while (n == STARTS_MOST);
     arm(svc);
 }
 
