@@ -89,6 +89,22 @@ void loop_timer_cancel(struct loop_timer *t)
         uv_close((uv_handle_t *)&t->uv, free_handle);
 }
 
+/* What a loop_wait waits for. */
+struct waiter {
+    uv_prepare_t uv; /* first: freed through its handle */
+    const bool *done;
+};
+
+/* What ran since the last look may have been what is waited for: the loop
+ * would sleep on it. */
+static void on_sleep(uv_prepare_t *h)
+{
+    const struct waiter *w = (const struct waiter *)h;
+
+    if (*w->done)
+        uv_stop(h->loop);
+}
+
 static void on_deadline(uv_timer_t *h)
 {
     uv_stop(h->loop);
@@ -97,7 +113,11 @@ static void on_deadline(uv_timer_t *h)
 bool loop_wait(struct loop *l, const bool *done, int64_t deadline_ms)
 {
     uv_timer_t *t = mem_alloc(sizeof *t);
+    struct waiter *w = mem_alloc(sizeof *w);
 
+    w->done = done;
+    (void)uv_prepare_init(&l->uv, &w->uv);
+    (void)uv_prepare_start(&w->uv, on_sleep);
     (void)uv_timer_init(&l->uv, t);
     while (!*done) {
         int64_t left = deadline_ms - clock_mono_ms();
@@ -109,6 +129,7 @@ bool loop_wait(struct loop *l, const bool *done, int64_t deadline_ms)
         (void)uv_run(&l->uv, UV_RUN_ONCE);
     }
     uv_close((uv_handle_t *)t, free_handle);
+    uv_close((uv_handle_t *)&w->uv, free_handle);
     (void)uv_run(&l->uv, UV_RUN_NOWAIT);
     return *done;
 }

@@ -50,12 +50,13 @@ static void add_parameters(struct buf *b, const struct spec_check *c)
 
 static void add_targets(struct buf *b, const struct check *k)
 {
+    const struct addr *targets = checks_targets(k);
     char text[ADDR_TEXT_SIZE];
 
-    if (k->host != NULL)
-        buf_printf(b, " %s:%u", k->host, k->spec->port);
+    if (checks_host(k) != NULL)
+        buf_printf(b, " %s:%u", checks_host(k), k->spec->port);
     for (size_t i = 0; i < k->ntargets; i++)
-        buf_printf(b, " %s", addr_format_port(&k->targets[i], text));
+        buf_printf(b, " %s", addr_format_port(&targets[i], text));
     if (k->ntargets > 1)
         buf_printf(b, " need=%u", k->need);
 }
@@ -73,7 +74,7 @@ static void add_thresholds(struct buf *b, uint32_t success, uint32_t failure)
     buf_printf(b, " %" PRIu32 "/%" PRIu32, success, failure);
 }
 
-void check_key_write(struct check *k, struct buf *b)
+void check_key_write(const struct check *k, struct buf *b)
 {
     const struct spec_check *s = k->spec;
 
@@ -82,7 +83,6 @@ void check_key_write(struct check *k, struct buf *b)
     add_parameters(b, s);
     add_text(b, "for", k->name);
     add_timeout(b, s->timeout_ms, s->repeat_timeout);
-    k->probe_key_len = (uint32_t)strlen(buf_get(b));
     add_thresholds(b, s->required_success, s->required_failure);
 }
 

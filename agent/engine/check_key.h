@@ -13,9 +13,9 @@
  * Kind, targets, parameters, timeout ("+": repeated once), requiredSuccess and
  * requiredFailure. */
 
-/* in: k — all but row and probe_key_len
- * out: b — the key appended; k->probe_key_len */
-void check_key_write(struct check *k, struct buf *b);
+/* in: k — all but row
+ * out: b — the key appended; its last word are the thresholds */
+void check_key_write(const struct check *k, struct buf *b);
 
 /* A key as it used to be written, with "timeout=3000 success=3 failure=3" at
  * its end: as it is now. Heap; NULL: it is none of those. */

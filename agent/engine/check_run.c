@@ -186,7 +186,7 @@ static void on_shot(void *arg, const struct check_shot_result *s)
     int64_t at_ms;
 
     /* One lost SYN is not an outage. */
-    if (g->checks[0]->spec->repeat_timeout && !g->repeated && s->timed_out &&
+    if (g->checks[0]->repeat_timeout && !g->repeated && s->timed_out &&
         is_up_or_new(g) && !g->owner->stopped) {
         g->repeated = true;
         start_now(g);

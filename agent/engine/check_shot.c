@@ -7,6 +7,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
+#include "agent/base/slab.h"
 #include "agent/engine/gate.h"
 
 #define ADDRESSES_MAX 40 /* of a host; more are left out */
@@ -45,7 +46,8 @@ struct shot {
     uint32_t waiting, ok, failed, local, timed_out;
     bool partly;         /* some address could not be tried: note says why */
     struct found *found; /* NULL: no host is looked up */
-    char *note;          /* NULL: none yet */
+    char *note;          /* of the probes that have ended; NULL: none yet */
+    uint32_t id;         /* in room */
     struct shot *prev, *next;
     struct aim one;
 };
@@ -53,6 +55,7 @@ struct shot {
 struct check_shots {
     struct check_run_env env;
     struct gates *gates;
+    struct slab *room;
     struct shot *out;
 };
 
@@ -62,6 +65,7 @@ struct check_shots *check_shots_new(const struct check_run_env *env)
 
     s->env = *env;
     s->gates = gates_new();
+    s->room = slab_new(sizeof(struct shot));
     return s;
 }
 
@@ -92,7 +96,7 @@ static void shot_free(struct shot *t)
     drop_aims(t);
     free(t->found);
     free(t->note);
-    free(t);
+    slab_give(t->owner->room, t->id);
 }
 
 void check_shots_free(struct check_shots *s)
@@ -106,16 +110,17 @@ void check_shots_free(struct check_shots *s)
         shot_free(t);
     }
     gates_free(s->gates);
+    slab_free(s->room);
     free(s);
 }
 
 /* --- the end ----------------------------------------------------------------
  */
 
-static void finish(struct shot *t)
+static void finish(struct shot *t, const char *note)
 {
     struct check_shot_result r = {HEALTH_LOCAL, false,
-                                  t->note != NULL ? t->note : ""};
+                                  note != NULL ? note : ""};
 
     if (t->ok >= t->need)
         r.result = HEALTH_OK;
@@ -136,27 +141,26 @@ static bool tells(const struct shot *t, const struct probe_result *r)
     return t->partly ? r->verdict == PROBE_OK : r->verdict != PROBE_OK;
 }
 
-static void take_note(struct shot *t, const struct aim *a,
-                      const struct probe_result *r)
+static void describe(const struct shot *t, const struct aim *a,
+                     const struct probe_result *r, char out[NOTE_SIZE])
 {
-    char text[128], target[ADDR_TEXT_SIZE], note[NOTE_SIZE];
+    char target[ADDR_TEXT_SIZE];
+    size_t len;
 
-    if (!tells(t, r))
+    probe_describe(&a->probe, r, out);
+    if (t->n == 1 && checks_host(t->check) == NULL)
         return;
-    probe_describe(&a->probe, r, text);
-    if (t->n == 1 && t->check->host == NULL)
-        (void)snprintf(note, sizeof note, "%s", text);
-    else
-        (void)snprintf(note, sizeof note, "%s at %s", text,
-                       addr_format(&a->probe.target, target));
-    free(t->note);
-    t->note = mem_strdup(note);
+    len = strlen(out);
+    (void)snprintf(out + len, NOTE_SIZE - len, " at %s",
+                   addr_format(&a->probe.target, target));
 }
 
 static void on_probe(void *arg, const struct probe_result *r)
 {
     struct aim *a = arg;
     struct shot *t = a->shot;
+    char text[NOTE_SIZE];
+    bool is_told = tells(t, r);
 
     t->waiting--;
     if (r->verdict == PROBE_OK)
@@ -166,9 +170,14 @@ static void on_probe(void *arg, const struct probe_result *r)
     else
         t->local++;
     t->timed_out += r->reason == PROBE_TIMEOUT;
-    take_note(t, a, r);
-    if (t->waiting == 0)
-        finish(t);
+    if (is_told)
+        describe(t, a, r, text);
+    if (t->waiting == 0) {
+        finish(t, is_told ? text : t->note);
+    } else if (is_told) {
+        free(t->note);
+        t->note = mem_strdup(text);
+    }
 }
 
 /* --- aiming ------------------------------------------------------------------
@@ -187,7 +196,7 @@ static void finish_later(void *arg)
     struct shot *t = arg;
 
     t->aims[0].timer = NULL;
-    finish(t);
+    finish(t, t->note);
 }
 
 /* No probe at all: the result is known, and told later. */
@@ -228,7 +237,7 @@ static int load_aims(struct shot *t, const struct addr *targets, size_t n,
                      struct err *e)
 {
     struct check_run_env *env = &t->owner->env;
-    enum probe_kind kind = check_params_kind(t->check->spec->kind);
+    enum probe_kind kind = check_params_kind(t->check->kind);
 
     make_aims(t, n);
     for (size_t i = 0; i < n; i++) {
@@ -237,7 +246,7 @@ static int load_aims(struct shot *t, const struct addr *targets, size_t n,
         a->shot = t;
         a->probe.kind = kind;
         a->probe.target = targets[i];
-        a->probe.timeout_ms = t->check->spec->timeout_ms;
+        a->probe.timeout_ms = t->check->timeout_ms;
         if (kind == PROBE_TCP || kind == PROBE_ICMP)
             continue;
         a->params = mem_alloc(sizeof *a->params);
@@ -340,24 +349,27 @@ static void on_addresses(void *arg, const struct resolver_answer *answer)
 void check_shot(struct check_shots *s, const struct check *c, check_shot_cb *cb,
                 void *arg)
 {
-    struct shot *t = mem_alloc(sizeof *t);
+    const char *host = checks_host(c);
+    uint32_t id;
+    struct shot *t = slab_take(s->room, &id);
 
+    t->id = id;
     t->owner = s;
     t->check = c;
     t->cb = cb;
     t->arg = arg;
     t->need = c->need;
     DL_APPEND(s->out, t);
-    if (c->host == NULL) {
-        aim_at(t, c->targets, c->ntargets);
+    if (host == NULL) {
+        aim_at(t, checks_targets(c), c->ntargets);
     } else if (s->env.resolver == NULL) {
         end_without_probe(t, false, "no resolver to look it up");
     } else {
         t->found = mem_alloc(sizeof *t->found);
         t->found->waiting = 2;
-        resolver_lookup(s->env.resolver, c->host, MESSAGE_A, false,
-                        on_addresses, t);
-        resolver_lookup(s->env.resolver, c->host, MESSAGE_AAAA, false,
+        resolver_lookup(s->env.resolver, host, MESSAGE_A, false, on_addresses,
+                        t);
+        resolver_lookup(s->env.resolver, host, MESSAGE_AAAA, false,
                         on_addresses, t);
     }
 }

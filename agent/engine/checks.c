@@ -86,6 +86,13 @@ static void make_room(struct checks *c)
 
 /* --- keys ---------------------------------------------------------------- */
 
+/* The thresholds are the key's last word. */
+const char *checks_probe_key(const struct check *c, size_t *len)
+{
+    *len = (size_t)(strrchr(c->row->key, ' ') - c->row->key);
+    return c->row->key;
+}
+
 /* The row of its key. */
 static struct state_check *find_row(struct checks *c, struct check *k)
 {
@@ -107,21 +114,23 @@ static void find_targets(struct check *k, const struct spec_record *record)
 
     k->need = 1;
     if (s->ntargets > 0) {
-        k->targets = s->targets;
-        k->ntargets = (uint32_t)s->ntargets;
-        k->need = s->need;
+        if (s->ntargets == 1)
+            k->at.target = s->targets[0];
+        else
+            k->at.targets = s->targets;
+        k->ntargets = (uint16_t)s->ntargets;
+        k->need = (uint16_t)s->need;
         return;
     }
     if (s->target.family == 0 && record != NULL && record->type == SPEC_CNAME) {
-        k->host = record->data;
+        k->at.host = record->data;
         return;
     }
     if (s->target.family != 0)
-        k->target = s->target;
+        k->at.target = s->target;
     else if (record != NULL)
-        k->target = record->addr;
-    k->target.port = s->port;
-    k->targets = &k->target;
+        k->at.target = record->addr;
+    k->at.target.port = s->port;
     k->ntargets = 1;
 }
 
@@ -135,14 +144,14 @@ static const char *short_name(struct checks *c, const char *name)
     return c->copied;
 }
 
-/* A copy that stays where it is; its own target lies within it. */
+_Static_assert(sizeof(struct check) <= 64, "more than a line of the caches");
+
+/* A copy that stays where it is. */
 static struct check *keep(struct checks *c, const struct check *k)
 {
     struct check *to = arena_alloc(c->arena, sizeof *to);
 
     *to = *k;
-    if (k->targets == &k->target)
-        to->targets = &to->target;
     to->id = (uint32_t)c->n;
     c->list = mem_grow(c->list, &c->cap, c->n, sizeof(struct check *));
     c->list[c->n++] = to;
@@ -152,7 +161,13 @@ static struct check *keep(struct checks *c, const struct check *k)
 struct check *checks_add(struct checks *c, const struct spec_check *spec,
                          const struct spec_record *record, int64_t now_ms)
 {
-    struct check k = {.spec = spec}, **slot;
+    struct check k = {.spec = spec,
+                      .kind = spec->kind,
+                      .timeout_ms = (uint32_t)spec->timeout_ms,
+                      .repeat_timeout = spec->repeat_timeout,
+                      .required_success = spec->required_success & 0x7ff,
+                      .required_failure = spec->required_failure & 0x7ff};
+    struct check **slot;
     struct health_rule rule;
 
     find_targets(&k, record);
@@ -163,6 +178,7 @@ struct check *checks_add(struct checks *c, const struct spec_check *spec,
     slot = slot_of(c, k.row);
     if (*slot == NULL) {
         rule = checks_rule(&k);
+        rule.access_period_ms = spec->access_period_ms;
         health_age(&k.row->health, &rule, now_ms);
         *slot = keep(c, &k);
     }
@@ -206,10 +222,10 @@ const char *checks_where(const struct check *c, char *out, size_t size)
 {
     char text[ADDR_TEXT_SIZE];
 
-    if (c->host != NULL)
-        (void)snprintf(out, size, "%s", c->host);
+    if (checks_host(c) != NULL)
+        (void)snprintf(out, size, "%s", checks_host(c));
     else if (c->ntargets == 1)
-        (void)snprintf(out, size, "%s", addr_format(&c->targets[0], text));
+        (void)snprintf(out, size, "%s", addr_format(&c->at.target, text));
     else
         (void)snprintf(out, size, "%u of %u targets", c->need, c->ntargets);
     return out;

@@ -13,35 +13,52 @@
  * parameters and thresholds are one, whatever spec names them. Pure: who
  * probes is check_run.h, the simulator, or the service. */
 
+/* What each probe needs is here, though spec has some of it: a check is one
+ * line of the caches, and its spec is cold when it is probed. */
 struct check {
-    uint32_t id;            /* 0, 1, … in the order of adding */
-    uint32_t probe_key_len; /* see checks_probe_key */
-    uint32_t ntargets;
-    uint32_t need;      /* of them: one result is good when so many are */
-    struct addr target; /* where there is one */
-    const struct addr *targets; /* with port (0 where the kind has none) */
+    union {
+        struct addr target;         /* ntargets is 1 */
+        const struct addr *targets; /* more */
+        const char *host;           /* 0: a name whose addresses are asked for
+                                       at each probe (CNAME records), any may
+                                       answer */
+    } at;                           /* see checks_targets, checks_host */
     const struct spec_check *spec;
     const char *name; /* the set's, no final dot, where Host or SNI come from
                          it; NULL */
-    const char *host; /* instead of targets: a name whose addresses are asked
-                         for at each probe (CNAME records), any may answer */
     struct state_check *row; /* health and note: saved. Its key says all of
                                 the above */
+    uint32_t id;             /* 0, 1, … in the order of adding */
+    uint32_t timeout_ms;
+    uint16_t ntargets; /* a spec's text has no room for more than thousands */
+    uint16_t need;     /* of them: one result is good when so many are */
+    enum spec_check_kind kind : 8;
+    bool repeat_timeout : 1;
+    unsigned required_success : 11, required_failure : 11; /* at most 1000 */
 };
+
+/* With port (0 where the kind has none); NULL: see checks_host. */
+static inline const struct addr *checks_targets(const struct check *c)
+{
+    if (c->ntargets == 1)
+        return &c->at.target;
+    return c->ntargets > 0 ? c->at.targets : NULL;
+}
+
+/* NULL: it has targets. */
+static inline const char *checks_host(const struct check *c)
+{
+    return c->ntargets == 0 ? c->at.host : NULL;
+}
 
 /* What a probe of it depends on: a part of the key, without the thresholds.
  * Checks that share it share their probes. Borrowed; *len bytes, no NUL. */
-static inline const char *checks_probe_key(const struct check *c, size_t *len)
-{
-    *len = c->probe_key_len;
-    return c->row->key;
-}
+const char *checks_probe_key(const struct check *c, size_t *len);
 
+/* To count a result by; without the period, which only health_age asks for. */
 static inline struct health_rule checks_rule(const struct check *c)
 {
-    struct health_rule r = {c->spec->required_success,
-                            c->spec->required_failure,
-                            c->spec->access_period_ms};
+    struct health_rule r = {c->required_success, c->required_failure, 0};
 
     return r;
 }

@@ -18,6 +18,9 @@
 #define SECOND_MS 1000
 #define SAVE_SOON_MS 2000
 #define SAVE_MOST_MS 60000
+/* Where nothing but the times of results has changed: half of what counts may
+ * be old (health.h). */
+#define SAVE_TIMES_MS 300000
 
 /* --- rounds of its own kind ------------------------------------------------
  */
@@ -88,8 +91,9 @@ int service_save(struct service *svc, struct err *e)
     else
         service_problem_over(svc, "", "state");
     mem_trim(); /* events since the last time may be very many */
-    svc->unsaved = false;
-    svc->save_at_ms = clock_mono_ms() + SAVE_MOST_MS;
+    svc->unsaved = rc != 0;
+    svc->saved_ms = clock_mono_ms();
+    svc->save_at_ms = svc->saved_ms + SAVE_MOST_MS;
     if (rc != 0 && e != NULL)
         *e = why;
     return rc;
@@ -245,7 +249,8 @@ static void turn_seconds(struct service *svc, int64_t now_ms, int64_t *next_ms)
         sd_notify_send(svc->sd, "WATCHDOG=1");
         svc->watchdog_at_ms = now_ms + watchdog_ms;
     }
-    if (now_ms >= svc->save_at_ms)
+    if (now_ms >= svc->save_at_ms &&
+        (svc->unsaved || now_ms >= svc->saved_ms + SAVE_TIMES_MS))
         (void)service_save(svc, NULL);
     if (watchdog_ms > 0 && svc->watchdog_at_ms < *next_ms)
         *next_ms = svc->watchdog_at_ms;
@@ -434,7 +439,8 @@ int service_run(struct config *cfg, const struct service_options *o,
     svc->ro.sink = sink;
     svc->ro.sink_arg = svc;
     svc->sd = sd_notify_new();
-    svc->save_at_ms = clock_mono_ms() + SAVE_MOST_MS;
+    svc->saved_ms = clock_mono_ms();
+    svc->save_at_ms = svc->saved_ms + SAVE_MOST_MS;
     open_signals(svc);
     rc = open_all(svc, cfg, e);
     if (rc == 0) {

@@ -2,6 +2,7 @@
 #define AGENT_ENGINE_SERVICE_INTERNAL_H
 
 #include "agent/base/sd_notify.h"
+#include "agent/base/slab.h"
 #include "agent/engine/check_shot.h"
 #include "agent/engine/round_internal.h"
 #include "agent/engine/sched.h"
@@ -113,10 +114,9 @@ struct service_user {
     struct check *check;
 };
 
-/* One check, whoever names it; row->entry. */
+/* One check, whoever names it: row->entry, and the room of its entry in the
+ * schedule. */
 struct service_entry {
-    struct state_check *row;
-    struct sched_entry *sched; /* NULL: not probed by this version */
     union {
         struct service_user one; /* n is 1 */
         struct service_user *many;
@@ -149,6 +149,7 @@ struct service {
     /* probes */
     struct sched *sched;
     size_t nentries;
+    struct slab *flight_room;
     struct service_flight *flights; /* probes that are out */
     struct service_serials *serials;
     size_t nup;
@@ -165,7 +166,7 @@ struct service {
     uv_pipe_t *control; /* NULL: none */
     struct client *clients;
     int64_t second_ms, save_at_ms, saved_ms, watchdog_at_ms;
-    bool unsaved;
+    bool unsaved; /* more than times has changed since saved_ms */
 };
 
 /* --- service.c ----------------------------------------------------------- */

@@ -68,6 +68,7 @@ static bool step(struct service_zone *z, int64_t now_ms)
     int64_t boot_ms = state_now_ms(), next_ms;
     bool due = live_step(rz->live, z->svc->alone, boot_ms);
 
+    z->svc->unsaved = true;
     z->step_now = false;
     tell_sets(z);
     take_holds(z);
@@ -177,6 +178,7 @@ static void end_observe(struct service_zone *z, int64_t now_ms)
     struct round_zone *rz = z->now->rz;
     bool write = z->write;
 
+    z->svc->unsaved = true;
     z->work = SERVICE_IDLE;
     z->write = false;
     service_problem_end(z, SERVICE_PROBLEM_OBSERVE);
@@ -286,6 +288,7 @@ static void end_look(struct service_zone *z, int64_t now_ms)
     }
     service_problem_begin(z, SERVICE_PROBLEM_LOOK);
     round_looked(&z->look_zone, looks);
+    z->svc->unsaved = true;
     service_problem_end(z, SERVICE_PROBLEM_LOOK);
     service_round_clear(&z->look_round);
     if (!is_pending(z->now->rz->world)) {
@@ -369,5 +372,6 @@ void service_work_after(struct service *svc)
         rz->world->plan.blind = svc->anchors.blind;
         z->step_now = true;
     }
+    svc->unsaved = true;
     svc->woken = true;
 }

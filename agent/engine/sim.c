@@ -60,13 +60,13 @@ static bool is_wanted(const struct sim *s, const struct check *c)
     const struct health *h = &c->row->health;
 
     return s->hurried && h->state == HEALTH_DOWN &&
-           h->streak / 2 < c->spec->required_failure;
+           h->streak / 2 < c->required_failure;
 }
 
-static bool take(void *arg, void *checked)
+static bool take(void *arg, void *room)
 {
     const struct taker *t = arg;
-    struct check *c = checked;
+    struct check *c = *(struct check **)room;
     enum health_state before = c->row->health.state;
 
     if (live_result(t->s->live, c, t->result, t->s->now_ms)) {
@@ -79,12 +79,13 @@ static bool take(void *arg, void *checked)
 
 static void probe_due(struct sim *s)
 {
-    struct sched_group *g;
+    struct sched_entry *g;
     int64_t at_ms;
 
     while ((g = sched_next_due(s->sched, &at_ms)) != NULL &&
            at_ms <= s->now_ms) {
-        struct taker t = {s, meet(s, sched_arg(g))};
+        struct check **c = sched_any_room(s->sched, g);
+        struct taker t = {s, meet(s, *c)};
 
         sched_started(s->sched, g, s->now_ms);
         sched_result(s->sched, g, take, &t);

@@ -219,7 +219,7 @@ static void look_at_provider(struct sim *s)
 
 static void start_checks(struct sim *s)
 {
-    s->sched = sched_new(s->o->seed);
+    s->sched = sched_new(s->o->seed, sizeof(struct check *));
     s->entries = mem_array(s->nchecks, sizeof(struct sched_entry *));
     s->nup = 0;
     s->hurried = false;
@@ -229,8 +229,11 @@ static void start_checks(struct sim *s)
                                         c->spec->retry_period_ms};
         size_t len = 0;
         const char *key = checks_probe_key(c, &len);
+        struct check **room;
 
-        s->entries[i] = sched_add(s->sched, key, len, &pace, c, s->now_ms);
+        s->entries[i] = sched_add(s->sched, key, len, &pace, s->now_ms);
+        room = sched_room(s->entries[i]);
+        *room = c;
         s->nup += c->row->health.state == HEALTH_UP;
     }
 }

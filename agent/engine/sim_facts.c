@@ -42,13 +42,16 @@ static int read_target(const struct sim *s, const struct trace_fact *f,
 
 static bool is_target(const struct aimed *a, const struct check *c, size_t i)
 {
+    const char *host = checks_host(c);
+    const struct addr *targets = checks_targets(c);
+
     if (a->any)
         return true;
-    if (c->host != NULL)
-        return !a->is_addr && (strcmp(c->host, a->name) == 0 ||
-                               strcmp(c->host, a->relative) == 0);
-    return a->is_addr && addr_equal(&a->addr, &c->targets[i]) &&
-           (a->addr.port == 0 || a->addr.port == c->targets[i].port);
+    if (host != NULL)
+        return !a->is_addr &&
+               (strcmp(host, a->name) == 0 || strcmp(host, a->relative) == 0);
+    return a->is_addr && addr_equal(&a->addr, &targets[i]) &&
+           (a->addr.port == 0 || a->addr.port == targets[i].port);
 }
 
 /* --- checks -------------------------------------------------------------- */
@@ -166,6 +169,7 @@ static void bind_aims(const struct sim *s, const struct aimed *at,
 {
     for (size_t i = 0; i < s->nchecks; i++) {
         const struct check *c = checks_at(s->checks, i);
+        const struct addr *targets = checks_targets(c);
         struct addr own = {0};
 
         if (!is_check(what, c))
@@ -175,7 +179,7 @@ static void bind_aims(const struct sim *s, const struct aimed *at,
         for (size_t k = 0; k < sim_targets(c); k++) {
             if (!is_target(at, c, k) ||
                 (own.family != 0 &&
-                 (c->host != NULL || !addr_equal(&own, &c->targets[k]))))
+                 (targets == NULL || !addr_equal(&own, &targets[k]))))
                 continue;
             out->aims =
                 mem_grow(out->aims, &out->cap, out->n, sizeof *out->aims);

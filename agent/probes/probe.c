@@ -1,7 +1,7 @@
 /* The engine. A probe is waiting (in the queue, no descriptor), running (in
  * the set and the deadline heap) or gone. The loop calls in at three places,
  * each with a bounded share of work so that a burst never delays the rest:
- *   on_idle   while something waits and there is room: start some
+ *   on_first, on_idle   while something waits and there is room: start some
  *   on_ready  the set is readable: take in some answers
  *   on_timer  a deadline passed, or the heartbeat: end some, see whether the
  *             loop was late */
@@ -57,7 +57,8 @@ struct probes {
     struct probe_env env;
     uv_poll_t poll;
     uv_timer_t timer;
-    uv_idle_t idle;
+    uv_timer_t first; /* the first starts, at once */
+    uv_idle_t idle;   /* what is left of them, turn by turn */
     int nhandles;
     size_t max_in_flight, in_flight, running;
     struct lane lanes[PROBE_NLANES];
@@ -111,7 +112,7 @@ static void arm(struct probes *p, int64_t now)
     (void)uv_timer_start(&p->timer, on_timer, (uint64_t)due, 0);
 }
 
-static void on_idle(uv_idle_t *h);
+static void on_first(uv_timer_t *h);
 
 static bool lane_can_start(const struct probes *p, unsigned lane)
 {
@@ -122,10 +123,15 @@ static bool lane_can_start(const struct probes *p, unsigned lane)
                                     : p->in_flight < p->max_in_flight);
 }
 
+/* An idle handle would do, but where one is active libuv looks at the
+ * descriptors once more before it sleeps: with a few starts every 10 ms that
+ * counts. */
 static void wake(struct probes *p, unsigned lane)
 {
-    if (!p->env.freed && lane_can_start(p, lane))
-        (void)uv_idle_start(&p->idle, on_idle);
+    if (!p->env.freed && lane_can_start(p, lane) &&
+        !uv_is_active((uv_handle_t *)&p->idle) &&
+        !uv_is_active((uv_handle_t *)&p->first))
+        (void)uv_timer_start(&p->first, on_first, 0, 0);
 }
 
 /* Frees the slot and reports; the caller looks at freed afterwards. */
@@ -261,9 +267,13 @@ static uint32_t next_to_start(struct probes *p)
     return NONE;
 }
 
-static void on_idle(uv_idle_t *h)
+static void take_in(struct probes *p, int64_t now);
+static void on_idle(uv_idle_t *h);
+
+/* What is answered within its own connect is taken in at once: the loop need
+ * not go to sleep and be woken for it. */
+static void start_some(struct probes *p)
 {
-    struct probes *p = h->data;
     int64_t now = turn(p);
     uint32_t id = NONE;
     bool more;
@@ -277,13 +287,28 @@ static void on_idle(uv_idle_t *h)
             return;
     }
     more = icmp_flush(&p->env);
+    if (!p->env.freed)
+        take_in(p, clock_mono_ns());
     if (p->env.freed)
         return;
     for (unsigned i = 0; i < PROBE_NLANES; i++)
         more = more || lane_can_start(p, i);
-    if (!more)
+    (void)uv_timer_stop(&p->first);
+    if (more)
+        (void)uv_idle_start(&p->idle, on_idle);
+    else
         (void)uv_idle_stop(&p->idle);
     arm(p, now);
+}
+
+static void on_first(uv_timer_t *h)
+{
+    start_some(h->data);
+}
+
+static void on_idle(uv_idle_t *h)
+{
+    start_some(h->data);
 }
 
 /* What may speak TLS, after a redirect too, waits for a share of that. */
@@ -328,15 +353,12 @@ void probes_start(struct probes *p, const struct probe_spec *spec, probe_cb *cb,
 
 /* --- ending -------------------------------------------------------------- */
 
-static void on_ready(uv_poll_t *h, int status, int uv_events)
+/* The answers that are there. */
+static void take_in(struct probes *p, int64_t now)
 {
-    struct probes *p = h->data;
-    int64_t now = turn(p);
     struct net_event ev[NET_EVENTS];
     size_t n = net_set_ready(p->env.set, ev);
 
-    (void)status;
-    (void)uv_events;
     for (size_t i = 0; i < n && !p->env.freed; i++) {
         struct probe_run *run = probe_run_find(&p->env, ev[i].tag);
         struct probe_result r = {PROBE_OK, PROBE_FINE, 0, 0, ""};
@@ -349,6 +371,16 @@ static void on_ready(uv_poll_t *h, int status, int uv_events)
                  probe_kinds[run->spec.kind]->ready(run, ev[i].events, &r))
             finish(p, (uint32_t)ev[i].tag, &r, now);
     }
+}
+
+static void on_ready(uv_poll_t *h, int status, int uv_events)
+{
+    struct probes *p = h->data;
+    int64_t now = turn(p);
+
+    (void)status;
+    (void)uv_events;
+    take_in(p, now);
     if (!p->env.freed)
         arm(p, now);
 }
@@ -448,9 +480,10 @@ int probes_new(struct loop *l, size_t max_in_flight, struct probes **out,
         return err_set(e, ERR_LOCAL, "probes: the loop refuses an epoll set");
     }
     (void)uv_timer_init(loop_uv(l), &p->timer);
+    (void)uv_timer_init(loop_uv(l), &p->first);
     (void)uv_idle_init(loop_uv(l), &p->idle);
-    p->poll.data = p->timer.data = p->idle.data = p;
-    p->nhandles = 3;
+    p->poll.data = p->timer.data = p->first.data = p->idle.data = p;
+    p->nhandles = 4;
     (void)uv_poll_start(&p->poll, UV_READABLE, on_ready);
     *out = p;
     return 0;
@@ -471,6 +504,7 @@ void probes_free(struct probes *p)
     p->env.freed = true;
     uv_close((uv_handle_t *)&p->poll, on_closed);
     uv_close((uv_handle_t *)&p->timer, on_closed);
+    uv_close((uv_handle_t *)&p->first, on_closed);
     uv_close((uv_handle_t *)&p->idle, on_closed);
     (void)close(p->env.set);
     for (size_t i = 0; i < p->nslots; i++) {

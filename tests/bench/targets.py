@@ -220,7 +220,7 @@ def cron_500x2():
 
 
 IDLE_N = 10_000
-IDLE_S = 30
+IDLE_S, IDLE_TURNS = 10, 5
 
 
 def idle_zone():
@@ -282,9 +282,29 @@ def service(directory, server):
             process.wait(30)
 
 
-def idle_10k_cpu():
-    """Percent of a core, 10,000 living targets every 10 s, nothing else."""
-    need(PROGRAM)
+def percent_of_core(pid):
+    """Of the process, over IDLE_S seconds."""
+    begin, t0 = cpu_s(pid), time.monotonic()
+    time.sleep(IDLE_S)
+    return 100 * (cpu_s(pid) - begin) / (time.monotonic() - t0)
+
+
+def bare_percent_of_core():
+    """The same of the bare loop, at the pace and with the ticks of `run`."""
+    rate = IDLE_N // 10
+    row = measure(BARE, "-q", "-n", rate * IDLE_S, "-R", rate, "-G", 10, "-A",
+                  IDLE_N, "-p", PORT)
+    if row["ok"] != row["n"]:
+        raise RuntimeError(f"not all answered: {row}")
+    return 100 * row["cpu_us"] * rate / 1e6
+
+
+@functools.cache
+def idle_turns():
+    """Percent of a core of `run` with 10,000 living targets every 10 s, and of
+    the bare loop at the same pace, in turns. The service goes on meanwhile:
+    its saves fall into some of its turns."""
+    need(PROGRAM, BARE)
     try:
         import servers
     except ImportError as e:
@@ -292,6 +312,7 @@ def idle_10k_cpu():
     kinds = [k for k in (servers.Bind, servers.Nsd) if servers.find(k.program)]
     if not kinds:
         raise Skip("no name server here")
+    turns = []
     with tempfile.TemporaryDirectory() as d:
         directory = pathlib.Path(d)
         zone = directory / f"db.{gen_once.ZONE}"
@@ -299,17 +320,30 @@ def idle_10k_cpu():
         with kinds[0](directory / "ns", {gen_once.ZONE: zone},
                       axfr=True) as server, service(
                           directory, server) as process:
-            begin, t0 = cpu_s(process.pid), time.monotonic()
-            time.sleep(IDLE_S)
-            percent = 100 * (cpu_s(process.pid) - begin) / (
-                time.monotonic() - t0)
-            note(f"idle-10k-cpu: {percent:.2f} % of a core over {IDLE_S} s, "
-                 f"{percent * 10:.1f} us a probe; at most "
-                 f"{memory_kb(process.pid) / 1024:.0f} MB")
+            for _ in range(IDLE_TURNS):
+                turns.append((percent_of_core(process.pid),
+                              bare_percent_of_core()))
             log = (directory / "run.log").read_text()
             if log:
-                note(f"idle-10k-cpu: run said: {log[-500:]}")
-    return percent
+                note(f"idle-10k: run said: {log[-500:].rstrip()}")
+            peak_mb = memory_kb(process.pid) / 1024
+    ratio = statistics.median(ours / bare for ours, bare in turns)
+    ours, bare = (statistics.mean(column) for column in zip(*turns))
+    note(f"idle-10k: bare loop {bare:.2f} %, ours {ours:.2f} %, ratio "
+         f"{ratio:.2f} (median of "
+         + ", ".join(f"{o / b:.2f}" for o, b in turns)
+         + f"); {ours * 10:.1f} us a probe; at most {peak_mb:.0f} MB")
+    return ours, ratio
+
+
+def idle_10k_cpu():
+    """Percent of a core, 10,000 living targets every 10 s, nothing else."""
+    return idle_turns()[0]
+
+
+def idle_10k_ratio():
+    """The same as a multiple of the bare loop's."""
+    return idle_turns()[1]
 
 
 DECIDE_N = (1_000, 10_000, 100_000)
@@ -371,6 +405,7 @@ TARGETS = {
     "tcp-dead-10k-cpu": (tcp_dead_10k_cpu, 20, 1),
     "tcp-false-dead": (tcp_false_dead, 0, 0),
     "idle-10k-cpu": (idle_10k_cpu, 3.5, 2),
+    "idle-10k-ratio": (idle_10k_ratio, 1.7, 2),
     **targets_kinds.TARGETS,
     **targets_refresh.TARGETS,
     **targets_memory.TARGETS,

@@ -194,15 +194,16 @@ static void restart(struct job *job, int64_t now_ms)
 static void check_key(const struct check *c, char *out, size_t size)
 {
     char text[ADDR_TEXT_SIZE];
+    const struct addr *targets = checks_targets(c);
     size_t n =
         (size_t)snprintf(out, size, "%s:%u@",
                          spec_check_kind_name(c->spec->kind), c->spec->port);
 
-    if (c->host != NULL)
-        (void)snprintf(out + n, size - n, "%s", c->host);
+    if (checks_host(c) != NULL)
+        (void)snprintf(out + n, size - n, "%s", checks_host(c));
     for (size_t i = 0; i < c->ntargets && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? "," : "",
-                              addr_format(&c->targets[i], text));
+                              addr_format(&targets[i], text));
     if (c->ntargets > 1 && n < size)
         (void)snprintf(out + n, size - n, " need %u", c->need);
 }

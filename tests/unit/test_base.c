@@ -15,6 +15,7 @@
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
 #include "agent/base/mem.h"
+#include "agent/base/slab.h"
 
 static void test_err(void **state)
 {
@@ -147,6 +148,36 @@ static void test_arena_sized(void **state)
         assert_string_equal(text, "ab");
         arena_free(a);
     }
+}
+
+/* Items stay where they are; what was given back is taken next, and clean. */
+static void test_slab(void **state)
+{
+    enum { N = 1000 };
+    struct slab *s = slab_new(12);
+    uint32_t id[N], again;
+    unsigned char *at[N];
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        at[i] = slab_take(s, &id[i]);
+        memset(at[i], i & 0xff, 12);
+    }
+    for (int i = 0; i < N; i++) {
+        assert_ptr_equal(slab_at(s, id[i]), at[i]);
+        assert_int_equal((uintptr_t)at[i] % sizeof(void *), 0);
+        assert_int_equal(at[i][11], i & 0xff);
+    }
+    slab_give(s, id[3]);
+    slab_give(s, id[700]);
+    assert_ptr_equal(slab_take(s, &again), at[700]);
+    assert_int_equal(again, id[700]);
+    assert_int_equal(at[700][0], 0);
+    assert_int_equal(at[700][11], 0);
+    assert_ptr_equal(slab_take(s, &again), at[3]);
+    assert_int_equal(at[4][0], 4);
+    slab_free(s);
+    slab_free(NULL);
 }
 
 static void test_buf(void **state)
@@ -399,6 +430,36 @@ static void test_loop_order(void **state)
     loop_free(l);
 }
 
+static void on_due(uv_timer_t *h)
+{
+    bool *done = h->data;
+
+    *done = true;
+}
+
+static void keep(uv_handle_t *h)
+{
+    (void)h;
+}
+
+/* What is waited for happens before the loop sleeps the first time. */
+static void test_loop_no_sleep(void **state)
+{
+    struct loop *l = loop_new();
+    int64_t begin_ms = clock_mono_ms();
+    bool done = false;
+    uv_timer_t t;
+
+    (void)state;
+    (void)uv_timer_init(loop_uv(l), &t);
+    t.data = &done;
+    (void)uv_timer_start(&t, on_due, 0, 0);
+    assert_true(loop_wait(l, &done, begin_ms + 20000));
+    assert_in_range(clock_mono_ms() - begin_ms, 0, 5000);
+    uv_close((uv_handle_t *)&t, keep);
+    loop_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_mem),
         cmocka_unit_test(test_arena),
         cmocka_unit_test(test_arena_sized),
+        cmocka_unit_test(test_slab),
         cmocka_unit_test(test_buf),
         cmocka_unit_test(test_buf_huge),
         cmocka_unit_test(test_duration_good),
@@ -415,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_loop),
         cmocka_unit_test(test_loop_cancel),
         cmocka_unit_test(test_loop_order),
+        cmocka_unit_test(test_loop_no_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

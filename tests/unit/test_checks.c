@@ -83,7 +83,7 @@ static void test_equal_checks_are_one(void **state)
     assert_int_equal(checks_count(r.checks), 5);
     assert_ptr_equal(checks_at(r.checks, 0), k);
     assert_int_equal(k->id, 0);
-    assert_int_equal(k->targets[0].port, 443);
+    assert_int_equal(checks_targets(k)[0].port, 443);
     assert_int_equal(k->row->health.state, HEALTH_UNKNOWN);
     registry_fini(&r);
 }
@@ -238,14 +238,14 @@ static void test_by_name(void **state)
     (void)state;
     registry_init(&r);
     k = add(&r, &c, &r.name);
-    assert_string_equal(k->host, "web.example.net.");
+    assert_string_equal(checks_host(k), "web.example.net.");
     assert_int_equal(k->ntargets, 0);
     assert_int_equal(k->need, 1);
     assert_string_equal(checks_where(k, text, sizeof text), "web.example.net.");
     assert_string_equal(checks_text(k, text, sizeof text), "tcp:443");
     c.target = r.here.addr; /* but not one with a target of its own */
     k = add(&r, &c, &r.name);
-    assert_null(k->host);
+    assert_null(checks_host(k));
     assert_string_equal(checks_where(k, text, sizeof text), "192.0.2.1");
     registry_fini(&r);
 }

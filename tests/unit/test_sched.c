@@ -18,10 +18,10 @@ struct probed {
     int64_t first_ms;
 };
 
-static bool take(void *taker, void *arg)
+static bool take(void *taker, void *room)
 {
     const int64_t *now_ms = taker;
-    struct probed *p = arg;
+    struct probed *p = *(struct probed **)room;
 
     if (p->taken == 0)
         p->first_ms = *now_ms;
@@ -38,10 +38,22 @@ static bool take(void *taker, void *arg)
     return p->calm;
 }
 
+static struct sched_entry *add(struct sched *s, const char *key,
+                               const struct sched_pace *pace, struct probed *p,
+                               int64_t now_ms)
+{
+    struct sched_entry *e = sched_add(s, key, strlen(key), pace, now_ms);
+    struct probed **room = sched_room(e);
+
+    *room = p;
+    assert_ptr_equal(sched_of(room), e);
+    return e;
+}
+
 /* Instant probes until end_ms; returns how many there were. */
 static size_t run(struct sched *s, int64_t end_ms)
 {
-    struct sched_group *g;
+    struct sched_entry *g;
     int64_t at_ms;
     size_t n = 0;
 
@@ -57,11 +69,11 @@ static const struct sched_pace ten = {10000, 1000};
 
 static void calm_pauses_are_a_period_less_jitter(void **state)
 {
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed p = {.calm = true};
 
     (void)state;
-    (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
+    (void)add(s, "a", &ten, &p, 0);
     (void)run(s, 3600 * 1000);
     assert_in_range(p.first_ms, 0, 9999);
     assert_in_range(p.least_ms, 9000, 9200);
@@ -72,11 +84,11 @@ static void calm_pauses_are_a_period_less_jitter(void **state)
 
 static void transition_is_exact(void **state)
 {
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed p = {.calm = false};
 
     (void)state;
-    (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
+    (void)add(s, "a", &ten, &p, 0);
     (void)run(s, 60000);
     assert_int_equal(p.least_ms, 1000);
     assert_int_equal(p.most_ms, 1000);
@@ -85,13 +97,13 @@ static void transition_is_exact(void **state)
 
 static void pace_counts_from_start_to_start(void **state)
 {
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed p = {.calm = false};
-    struct sched_group *g;
+    struct sched_entry *g;
     int64_t at_ms, now_ms;
 
     (void)state;
-    (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
+    (void)add(s, "a", &ten, &p, 0);
     g = sched_next_due(s, &at_ms);
     sched_started(s, g, at_ms);
     assert_null(sched_next_due(s, &now_ms)); /* its probe is out */
@@ -111,13 +123,13 @@ static void pace_counts_from_start_to_start(void **state)
 static void shared_probes_are_taken_when_due(void **state)
 {
     static const struct sched_pace thirty = {30000, 1000};
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed fast = {.calm = true}, slow = {.calm = true};
     size_t n;
 
     (void)state;
-    (void)sched_add(s, "a", strlen("a"), &ten, &fast, 0);
-    (void)sched_add(s, "a", strlen("a"), &thirty, &slow, 0);
+    (void)add(s, "a", &ten, &fast, 0);
+    (void)add(s, "a", &thirty, &slow, 0);
     assert_int_equal(sched_groups(s), 1);
     n = run(s, 3600 * 1000);
     /* The slow one takes results of the fast one, and asks for few more. */
@@ -132,7 +144,7 @@ static void starts_are_spread(void **state)
 {
     enum { N = 10000, PARTS = 10 };
     struct probed *p = mem_array(N, sizeof *p);
-    struct sched *s = sched_new(7);
+    struct sched *s = sched_new(7, sizeof(struct probed *));
     size_t parts[PARTS] = {0};
 
     (void)state;
@@ -141,7 +153,7 @@ static void starts_are_spread(void **state)
 
         (void)snprintf(key, sizeof key, "tcp 192.0.2.1:%zu", i);
         p[i].calm = true;
-        (void)sched_add(s, key, strlen(key), &ten, &p[i], 0);
+        (void)add(s, key, &ten, &p[i], 0);
     }
     (void)run(s, 10000);
     for (size_t i = 0; i < N; i++)
@@ -157,7 +169,7 @@ static void long_periods_begin_soon_and_part(void **state)
     static const struct sched_pace hour = {3600 * 1000, 1000};
     enum { N = 1000 };
     struct probed *p = mem_array(N, sizeof *p);
-    struct sched *s = sched_new(7);
+    struct sched *s = sched_new(7, sizeof(struct probed *));
     size_t early = 0;
 
     (void)state;
@@ -166,7 +178,7 @@ static void long_periods_begin_soon_and_part(void **state)
 
         (void)snprintf(key, sizeof key, "%zu", i);
         p[i].calm = true;
-        (void)sched_add(s, key, strlen(key), &hour, &p[i], 0);
+        (void)add(s, key, &hour, &p[i], 0);
     }
     assert_int_equal(run(s, SCHED_FIRST_MS), N + 0u);
     (void)run(s, SCHED_FIRST_MS + 1800 * 1000);
@@ -187,14 +199,13 @@ static void order_of_adding_does_not_matter(void **state)
 
     (void)state;
     for (int turn = 0; turn < 2; turn++) {
-        struct sched *s = sched_new(3);
+        struct sched *s = sched_new(3, sizeof(struct probed *));
 
         for (int i = 0; i < 3; i++) {
             int k = turn == 0 ? i : 2 - i;
 
             p[3 * turn + k].calm = true;
-            (void)sched_add(s, keys[k], strlen(keys[k]), &ten, &p[3 * turn + k],
-                            0);
+            (void)add(s, keys[k], &ten, &p[3 * turn + k], 0);
         }
         (void)run(s, 100000);
         sched_free(s);
@@ -211,10 +222,10 @@ static void another_seed_gives_other_times(void **state)
 
     (void)state;
     for (uint64_t i = 0; i < 2; i++) {
-        struct sched *s = sched_new(i);
+        struct sched *s = sched_new(i, sizeof(struct probed *));
         struct probed p = {0};
 
-        (void)sched_add(s, "a", strlen("a"), &ten, &p, 0);
+        (void)add(s, "a", &ten, &p, 0);
         (void)sched_next_due(s, &at_ms[i]);
         sched_free(s);
     }
@@ -223,11 +234,11 @@ static void another_seed_gives_other_times(void **state)
 
 static void removing(void **state)
 {
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed a = {.calm = true}, b = {.calm = true};
-    struct sched_entry *ea = sched_add(s, "k", strlen("k"), &ten, &a, 0);
-    struct sched_entry *eb = sched_add(s, "k", strlen("k"), &ten, &b, 0);
-    struct sched_group *g;
+    struct sched_entry *ea = add(s, "k", &ten, &a, 0);
+    struct sched_entry *eb = add(s, "k", &ten, &b, 0);
+    struct sched_entry *g;
     int64_t at_ms;
 
     (void)state;
@@ -242,7 +253,7 @@ static void removing(void **state)
     sched_started(s, g, at_ms);
     b.taken = 0;
     sched_remove(s, eb);
-    assert_null(sched_arg(g));
+    assert_null(sched_any_room(s, g));
     sched_result(s, g, take, &at_ms);
     assert_int_equal(b.taken, 0);
     assert_int_equal(sched_groups(s), 0);
@@ -252,16 +263,16 @@ static void removing(void **state)
 
 static void added_while_a_probe_is_out(void **state)
 {
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed a = {.calm = true}, b = {.calm = true};
-    struct sched_group *g;
+    struct sched_entry *g;
     int64_t at_ms;
 
     (void)state;
-    (void)sched_add(s, "k", strlen("k"), &ten, &a, 0);
+    (void)add(s, "k", &ten, &a, 0);
     g = sched_next_due(s, &at_ms);
     sched_started(s, g, at_ms);
-    (void)sched_add(s, "k", strlen("k"), &ten, &b, at_ms);
+    (void)add(s, "k", &ten, &b, at_ms);
     sched_result(s, g, take, &at_ms);
     assert_int_equal(a.taken, 1);
     assert_int_equal(b.taken, 0); /* that probe began before it */
@@ -272,9 +283,9 @@ static void added_while_a_probe_is_out(void **state)
 
 static void hurry(void **state)
 {
-    struct sched *s = sched_new(1);
+    struct sched *s = sched_new(1, sizeof(struct probed *));
     struct probed p = {.calm = true};
-    struct sched_entry *e = sched_add(s, "k", strlen("k"), &ten, &p, 0);
+    struct sched_entry *e = add(s, "k", &ten, &p, 0);
     int64_t first_ms, at_ms;
 
     (void)state;
@@ -313,8 +324,8 @@ static void many(void **state)
     enum { N = 100000 };
     struct probed *p = mem_array(N, sizeof *p);
     struct sched_entry **e = mem_array(N, sizeof *e);
-    struct sched *s = sched_new(11);
-    struct sched_group *g;
+    struct sched *s = sched_new(11, sizeof(struct probed *));
+    struct sched_entry *g;
     int64_t at_ms, before_ms = 0;
     size_t n = 0;
 
@@ -324,7 +335,7 @@ static void many(void **state)
 
         (void)snprintf(key, sizeof key, "%zu", i % (N - N / 10));
         p[i].calm = i % 3 != 0;
-        e[i] = sched_add(s, key, strlen(key), &ten, &p[i], 0);
+        e[i] = add(s, key, &ten, &p[i], 0);
     }
     assert_int_equal(sched_groups(s), N - N / 10);
     for (size_t i = 0; i < N; i += 2)

@@ -142,7 +142,7 @@ static void test_dependents(void **state)
     for (size_t i = 0; i < 5; i++) {
         const struct check *c = checks_at(r.checks, i);
 
-        shared = c->targets[0].port == 443 ? 2 : 1;
+        shared = checks_targets(c)[0].port == 443 ? 2 : 1;
         world_touch(r.world, c);
         world_touch(r.world, c); /* twice is once */
         assert_int_equal(world_judge(r.world, 1000), shared);
