@@ -288,7 +288,7 @@ static void start_some(struct probes *p)
     }
     more = icmp_flush(&p->env);
     if (!p->env.freed)
-        take_in(p, clock_mono_ns());
+        take_in(p, turn(p));
     if (p->env.freed)
         return;
     for (unsigned i = 0; i < PROBE_NLANES; i++)
