@@ -27,8 +27,10 @@ void *mem_grow(void *p, size_t *cap, size_t n, size_t size)
  * there at once, so that what lived short leaves no holes between what stays.
  * Where the C library can; once, at the beginning. */
 void mem_live_long(void);
-/* Gives back to the system what was freed, where the C library can; for after
- * work that took much more than what is left of it. Milliseconds. */
+/* Gives back to the system what was freed, and asks for large pages for what
+ * stays, where C library and kernel can; for after work that took much more
+ * than what is left of it. Milliseconds.
+ * source: malloc_trim(3); madvise(2), MADV_COLLAPSE */
 void mem_trim(void);
 
 /* An arena: many small pieces, dropped at once by arena_free. */

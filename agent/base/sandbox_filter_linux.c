@@ -20,11 +20,12 @@
 static const int allowed[] = {
     /* memory, threads; mmap, mprotect, clone: below */
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
-    SCMP_SYS(msync), SCMP_SYS(mincore), SCMP_SYS(futex), SCMP_SYS(futex_time64),
-    SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list), SCMP_SYS(rseq),
-    SCMP_SYS(membarrier), SCMP_SYS(arch_prctl), SCMP_SYS(set_tid_address),
-    SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(getcpu),
-    SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall),
+    SCMP_SYS(mincore), SCMP_SYS(msync), SCMP_SYS(mincore), SCMP_SYS(futex),
+    SCMP_SYS(futex_time64), SCMP_SYS(set_robust_list),
+    SCMP_SYS(get_robust_list), SCMP_SYS(rseq), SCMP_SYS(membarrier),
+    SCMP_SYS(arch_prctl), SCMP_SYS(set_tid_address), SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity), SCMP_SYS(getcpu), SCMP_SYS(exit),
+    SCMP_SYS(exit_group), SCMP_SYS(restart_syscall),
     /* signals to ourselves: kill, tgkill: below */
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigtimedwait),
