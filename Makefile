@@ -40,7 +40,7 @@ CFLAGS   ?=
 ALL_CFLAGS = -std=c11 $(OPT) $(WARN) $(HARD) $(WERROR) $(CFLAGS)
 LIBS     = $(PKG_LIBS) -lm -lpthread
 
-FOLDERS := agent/base agent/probes agent/engine agent/report agent/cli \
+FOLDERS := agent/base agent/probes agent/engine/* agent/report agent/cli \
            resolver providers providers/* specs
 SRC     := $(sort $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c)))
 MAIN    := agent/cli/main.c
@@ -265,7 +265,8 @@ help:
 clean:
 	rm -rf '$(BUILD)'
 
--include $(wildcard $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d $(OUT)/unit/*.d \
+-include $(wildcard $(OUT)/obj/*/*.d $(OUT)/obj/*/*/*.d \
+                    $(OUT)/obj/*/*/*/*.d $(OUT)/unit/*.d \
                     $(OUT)/fuzz/*.d $(OUT)/tools/*.d)
 
 .PHONY: all test-programs test asan demo bench soak systemd fuzz lint \

@@ -12,7 +12,7 @@
 
 /* The service's end of its helper: a process forked before the service gave
  * its rights up, which opens, writes and runs what the configuration names,
- * and nothing else (agent/engine/helper_main.h). */
+ * and nothing else (agent/engine/helper/helper_main.h). */
 
 /* in:  files, runs — this end of the two pairs of sockets, taken */
 struct helper *helper_new(int files, int runs, pid_t pid)

@@ -4,7 +4,7 @@
 #include "agent/base/http.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
-#include "agent/engine/state.h"
+#include "agent/engine/state/state.h"
 #include "agent/probes/probe.h"
 #include "providers/provider.h"
 #include "resolver/resolver.h"

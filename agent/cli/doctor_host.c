@@ -14,7 +14,7 @@
 #include "agent/base/proc.h"
 #include "agent/base/sandbox.h"
 #include "agent/cli/doctor.h"
-#include "agent/engine/override.h"
+#include "agent/engine/world/override.h"
 #include "agent/probes/net.h"
 
 /* The machine that the agent runs on. */

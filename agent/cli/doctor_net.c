@@ -3,7 +3,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/cli/doctor.h"
-#include "agent/engine/check_run.h"
+#include "agent/engine/checks/check_run.h"
 
 /* Resolvers and anchors: what the agent sees the world by. */
 

@@ -4,7 +4,7 @@
 #include <cjson/cJSON.h>
 
 #include "agent/cli/operator.h"
-#include "agent/engine/when.h"
+#include "agent/engine/world/when.h"
 
 /* `explain` in parts: explain.c finds what was asked for, explain_record.c
  * and explain_cond.c say it as JSON, explain_text.c prints that JSON for

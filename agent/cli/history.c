@@ -5,8 +5,8 @@
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
-#include "agent/engine/round.h"
-#include "agent/engine/state.h"
+#include "agent/engine/round/round.h"
+#include "agent/engine/state/state.h"
 #include "agent/report/table.h"
 
 /* `history`: the transitions and changes that the state remembers. */

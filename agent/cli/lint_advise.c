@@ -5,7 +5,7 @@
 
 #include "agent/base/duration.h"
 #include "agent/cli/lint.h"
-#include "agent/engine/world_views.h"
+#include "agent/engine/world/world_views.h"
 #include "agent/probes/probe.h"
 #include "providers/provider.h"
 #include "specs/advise.h"

@@ -7,7 +7,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/loop.h"
 #include "agent/base/mem.h"
-#include "agent/engine/txt.h"
+#include "agent/engine/world/txt.h"
 #include "resolver/resolver.h"
 #include "specs/advise.h"
 

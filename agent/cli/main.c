@@ -9,7 +9,7 @@
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
-#include "agent/engine/control.h"
+#include "agent/engine/service/control.h"
 #include "providers/provider.h"
 
 const struct cli_command *const cli_commands[] = {

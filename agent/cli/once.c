@@ -2,7 +2,7 @@
 
 #include "agent/cli/cli.h"
 #include "agent/cli/once_records.h"
-#include "agent/engine/round.h"
+#include "agent/engine/round/round.h"
 #include "agent/report/report.h"
 
 /* `once` and `plan`: the same round, with and without changes. */

@@ -2,7 +2,7 @@
 #define AGENT_CLI_ONCE_RECORDS_H
 
 #include "agent/cli/cli.h"
-#include "agent/engine/round.h"
+#include "agent/engine/round/round.h"
 
 /* `once` and `plan` for one zone that the command line and the environment
  * name: its provider, and, where they are given, the records to keep there

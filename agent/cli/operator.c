@@ -11,7 +11,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
-#include "agent/engine/control.h"
+#include "agent/engine/service/control.h"
 
 #define POLL_MS 100
 

@@ -2,7 +2,7 @@
 #define AGENT_CLI_OPERATOR_H
 
 #include "agent/cli/cli.h"
-#include "agent/engine/override.h"
+#include "agent/engine/world/override.h"
 
 /* What the operator's commands share: the state opened for a change, what is
  * known in it, who asks, and the history. */

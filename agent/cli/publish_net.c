@@ -6,7 +6,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/loop.h"
 #include "agent/cli/served_serial.h"
-#include "agent/engine/txt.h"
+#include "agent/engine/world/txt.h"
 
 #define ANSWER_MS 15000
 #define LIST_MS 60000

@@ -9,7 +9,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/loop.h"
 #include "agent/cli/operator.h"
-#include "agent/engine/txt.h"
+#include "agent/engine/world/txt.h"
 
 #define WRITE_MS 120000 /* what a provider may take, its own limits beside */
 #define PAUSE_MS 250

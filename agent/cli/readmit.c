@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/cli/operator.h"
-#include "agent/engine/judge_text.h"
+#include "agent/engine/state/judge_text.h"
 
 /* `readmit`: lets in again what is healthy and was kept out: by onlyNew,
  * return: manual, damping, or because somebody else switched it off. */

@@ -3,8 +3,8 @@
 #include "agent/base/log.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
-#include "agent/engine/helper_main.h"
-#include "agent/engine/service.h"
+#include "agent/engine/helper/helper_main.h"
+#include "agent/engine/service/service.h"
 #include "agent/report/report.h"
 
 /* `run`: the rounds of `once`, continuously, as a service in two processes. */

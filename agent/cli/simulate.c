@@ -7,8 +7,8 @@
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
 #include "agent/cli/cli.h"
-#include "agent/engine/sim.h"
-#include "agent/engine/state.h"
+#include "agent/engine/sim/sim.h"
+#include "agent/engine/state/state.h"
 #include "specs/value.h"
 
 /* `simulate`: what the agent would have done in the world of a trace. */

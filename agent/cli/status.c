@@ -7,7 +7,7 @@
 #include "agent/base/mem.h"
 #include "agent/base/sandbox.h"
 #include "agent/cli/status_operator.h"
-#include "agent/engine/control.h"
+#include "agent/engine/service/control.h"
 #include "agent/report/table.h"
 
 /* `status`: what the last round saw and did, from the state alone. */

@@ -4,7 +4,7 @@
 #include <cjson/cJSON.h>
 
 #include "agent/cli/cli.h"
-#include "agent/engine/override.h"
+#include "agent/engine/world/override.h"
 
 /* The part of `status` that is about data centres and the operator's
  * overrides. want: canonical name, "" for everything: only zones that hold

@@ -7,7 +7,7 @@
 
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
-#include "agent/engine/round.h"
+#include "agent/engine/round/round.h"
 
 /* What happened, for people and programs: one line an event, or one JSON
  * object a line; and the notify command. Reads only. */

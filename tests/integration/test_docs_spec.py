@@ -121,7 +121,7 @@ def test_page(root):
 def test_kinds_that_are_not_probed(root, page, agent):
     """CAVEATS is true as long as the program says the same."""
     told = "is not probed by this version" in (
-        root / "agent/engine/check_run.c").read_text()
+        root / "agent/engine/checks/check_run.c").read_text()
     assert told == ("Checks of other kinds than TCP are not probed" in page)
 
 

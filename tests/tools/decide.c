@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "agent/engine/world.h"
+#include "agent/engine/world/world.h"
 
 /* decide: cases as JSON lines on standard input, what the program makes of
  * them on standard output, one line each. Nothing is probed, nothing written.

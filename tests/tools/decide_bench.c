@@ -7,7 +7,7 @@
 
 #include "agent/base/buf.h"
 #include "agent/base/mem.h"
-#include "agent/engine/live.h"
+#include "agent/engine/world/live.h"
 
 /* What deciding costs, without any network:
  *

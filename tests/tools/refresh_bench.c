@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "agent/base/clock.h"
-#include "agent/engine/round_internal.h"
+#include "agent/engine/round/round_internal.h"
 
 /* What it costs to learn a configuration's specs anew, by the engine's own
  * stages: servers, lists, texts, and the reading of the texts.

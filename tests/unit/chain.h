@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "agent/engine/live.h"
+#include "agent/engine/world/live.h"
 #include "tests/unit/random_spec.h"
 #include "tests/unit/spec_help.h"
 

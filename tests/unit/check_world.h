@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "agent/base/clock.h"
-#include "agent/engine/check_run.h"
+#include "agent/engine/checks/check_run.h"
 
 /* What the tests of a run of checks share: checks of loopback targets, real
  * probes, and how long it takes. */

@@ -1,7 +1,7 @@
 #ifndef TESTS_UNIT_JUDGE_HELP_H
 #define TESTS_UNIT_JUDGE_HELP_H
 
-#include "agent/engine/judge.h"
+#include "agent/engine/decide/judge.h"
 #include "tests/unit/spec_help.h"
 
 /* One spec, its checks as letters, and what is judged of it. cmocka.h is

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "agent/engine/memory.h"
+#include "agent/engine/decide/memory.h"
 
 /* Both remember the same of a value. */
 static inline bool memory_equal(const struct memory_value *a,

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/engine/health.h"
-#include "agent/engine/plan.h"
+#include "agent/engine/decide/health.h"
+#include "agent/engine/decide/plan.h"
 
 /* A small world for the planner: targets that live or not, a virtual clock,
  * and a provider that is an array of switches. A round is what the agent

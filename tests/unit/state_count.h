@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "agent/engine/state.h"
+#include "agent/engine/state/state.h"
 
 /* Rows of the kinds that have very many: how many there are. */
 #define STATE_COUNT_FN(kind, list)                                             \

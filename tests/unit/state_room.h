@@ -14,7 +14,7 @@
 #include <sqlite3.h>
 
 #include "agent/base/mem.h"
-#include "agent/engine/state.h"
+#include "agent/engine/state/state.h"
 
 /* A directory of its own for one test of the state. */
 struct room {

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/base/mem.h"
-#include "agent/engine/calendar.h"
+#include "agent/engine/decide/calendar.h"
 
 #define YEAR_MS (16 * 1024)
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/engine/check_key.h"
-#include "agent/engine/checks.h"
+#include "agent/engine/checks/check_key.h"
+#include "agent/engine/checks/checks.h"
 #include "tests/unit/spec_help.h"
 
 /* Which checks there are: equal ones are one. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/engine/decide.h"
+#include "agent/engine/decide/decide.h"
 
 /* Worlds as text: one word for each record in chain order, T F U for what is
  * known of its health, then p published, n never up, w waiting, h held off,

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "agent/engine/gate.h"
+#include "agent/engine/checks/gate.h"
 
 /* The pace per target address. */
 

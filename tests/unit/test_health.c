@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/engine/health.h"
+#include "agent/engine/decide/health.h"
 
 #define HOUR_MS (3600 * 1000LL)
 

@@ -18,7 +18,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
-#include "agent/engine/helper_main.h"
+#include "agent/engine/helper/helper_main.h"
 #include "providers/provider.h"
 #include "providers/zonefile/zonefile_desk.h"
 #include "tests/unit/helper_room_help.h"

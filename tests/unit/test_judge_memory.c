@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/engine/judge_text.h"
+#include "agent/engine/state/judge_text.h"
 #include "tests/unit/judge_help.h"
 
 /* What a judgement remembers: unknown results, onlyNew, its text. */

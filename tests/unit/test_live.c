@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/base/buf.h"
-#include "agent/engine/live.h"
+#include "agent/engine/world/live.h"
 
 /* What is judged and planned in parts is what is judged and planned as a
  * whole: random zones in which random things happen, on both sides. */

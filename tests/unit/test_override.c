@@ -1,7 +1,7 @@
 #include <inttypes.h>
 
-#include "agent/engine/judge_text.h"
-#include "agent/engine/override.h"
+#include "agent/engine/state/judge_text.h"
+#include "agent/engine/world/override.h"
 #include "tests/unit/state_count.h"
 #include "tests/unit/state_room.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/base/mem.h"
-#include "agent/engine/sched.h"
+#include "agent/engine/decide/sched.h"
 
 /* A check that counts the results it takes. */
 struct probed {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/base/clock.h"
-#include "agent/engine/round_internal.h"
+#include "agent/engine/round/round_internal.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/base/buf.h"
-#include "agent/engine/sim.h"
+#include "agent/engine/sim/sim.h"
 
 /* The clock, the trace and the incremental engine; what the language means
  * is in tests/simulate. */

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "agent/engine/control.h"
-#include "agent/engine/state_zone.h"
+#include "agent/engine/service/control.h"
+#include "agent/engine/state/state_zone.h"
 #include "tests/unit/state_count.h"
 
 /* A state that stays: rows that go while the process runs; and the path of

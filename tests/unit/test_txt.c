@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "agent/engine/txt.h"
+#include "agent/engine/world/txt.h"
 
 /* The way of TXT records into the state and back. */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/engine/when.h"
+#include "agent/engine/world/when.h"
 
 /* How soon a truth could change. The clock stands at 1,000,000 ms; every
  * check is asked each 10 s, each 1 s while results differ, was asked 4 s ago

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/engine/world.h"
+#include "agent/engine/world/world.h"
 #include "tests/unit/spec_help.h"
 
 /* A zone as the engine sees it: who depends on what, twins, what left the
