@@ -34,9 +34,7 @@ BEGIN {
     # Pure: no clock, no loop, no state; time is an argument.
     decide = "agent/engine/decide/"
     may[decide] = base "mem.h " base "name.h " base         "slab.h specs/ providers/rrset.h"
-    # Older files have keys of checks that are written otherwise today.
-    may["agent/engine/state/"] = base " " decide \
-        " agent/engine/checks/check_key.h"
+    may["agent/engine/state/"] = base " specs/ " decide
     may["agent/engine/checks/"] = rooms " " decide " agent/engine/state/"
     may["agent/engine/world/"] = may["agent/engine/checks/"] \
         " agent/engine/checks/"

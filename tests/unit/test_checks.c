@@ -8,6 +8,7 @@
 
 #include "agent/engine/checks/check_key.h"
 #include "agent/engine/checks/checks.h"
+#include "agent/engine/state/state_key.h"
 #include "tests/unit/spec_help.h"
 
 /* Which checks there are: equal ones are one. */
@@ -119,7 +120,7 @@ static void test_probe_keys(void **state)
 
 static void expect_modern(const char *old, const char *want)
 {
-    char *modern = check_key_modern(old);
+    char *modern = state_key_modern(old);
 
     if (want == NULL)
         assert_null(modern);

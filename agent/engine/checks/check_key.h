@@ -17,8 +17,4 @@
  * out: b — the key appended; its last word are the thresholds */
 void check_key_write(const struct check *k, struct buf *b);
 
-/* A key as it used to be written, with "timeout=3000 success=3 failure=3" at
- * its end: as it is now. Heap; NULL: it is none of those. */
-char *check_key_modern(const char *key);
-
 #endif

@@ -5,9 +5,9 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/mem.h"
-#include "agent/engine/checks/check_key.h"
 #include "agent/engine/state/judge_text.h"
 #include "agent/engine/state/state_internal.h"
+#include "agent/engine/state/state_key.h"
 
 const char state_schema[] =
     "BEGIN IMMEDIATE;"
@@ -123,7 +123,7 @@ static void column_times(const struct state *s, sqlite3_stmt *q, int i,
 
 static void load_check(struct state *s, sqlite3_stmt *q)
 {
-    char *modern = check_key_modern(column_key(q));
+    char *modern = state_key_modern(column_key(q));
     struct state_check *r =
         state_check_row(s, modern != NULL ? modern : column_key(q));
     int st = sqlite3_column_int(q, 1);
@@ -248,7 +248,7 @@ static void load_kept(struct state *s, sqlite3_stmt *q)
 
 static void load_problem(struct state *s, sqlite3_stmt *q)
 {
-    char *modern = check_key_modern(column_key(q)); /* "|" and a check's */
+    char *modern = state_key_modern(column_key(q)); /* "|" and a check's */
     struct state_problem *r =
         state_problem_row(s, modern != NULL ? modern : column_key(q));
 
