@@ -17,6 +17,7 @@ again. It is ended by its process id.
 
 import base64
 import collections
+import contextlib
 import os
 import pathlib
 import secrets
@@ -246,6 +247,9 @@ class Server:
         q = dns.message.make_query(name, rdtype, **how)
         q.flags &= ~dns.flags.RD
         ask = dns.query.tcp if tcp else dns.query.udp
+        with contextlib.suppress(ConnectionResetError, EOFError):
+            return ask(q, self.addr, timeout=timeout_s, port=self.port)
+        # NSD ends its connections when it reloads: once more.
         return ask(q, self.addr, timeout=timeout_s, port=self.port)
 
     def values(self, name, rdtype, tcp=True):
