@@ -360,6 +360,19 @@ def test_r18_dead_aaaa_and_good_a(case, target, dead):
         assert line.endswith(": down"), got.stdout
 
 
+def half(w):
+    """A resolver's answers, but for the IPv4 address of host: it fails."""
+    def answer(q, tcp):
+        if (q.question[0].rdtype == dns.rdatatype.A and
+                q.question[0].name.to_text() == f"host.{ZONE}."):
+            r = dns.message.make_response(q)
+            r.set_rcode(dns.rcode.SERVFAIL)
+            return r
+        return dns.query.udp(q, w.ns.addr, port=w.ns.port, timeout=5)
+
+    return answer
+
+
 def test_r18_address_that_could_not_be_looked_up(case, target):
     """One family's look-up fails and the other's address is dead: nobody
     knows, so nothing is down."""
@@ -368,15 +381,7 @@ def test_r18_address_that_could_not_be_looked_up(case, target):
                                                    good.port)},
              f"host IN A {ONE}\nhost IN AAAA ::1")
 
-    def half(q, tcp):
-        if (q.question[0].rdtype == dns.rdatatype.A and
-                q.question[0].name.to_text() == f"host.{ZONE}."):
-            r = dns.message.make_response(q)
-            r.set_rcode(dns.rcode.SERVFAIL)
-            return r
-        return dns.query.udp(q, w.ns.addr, port=w.ns.port, timeout=5)
-
-    with Fake(half) as resolver:
+    with Fake(half(w)) as resolver:
         w.configure()
         resolve_at(w, resolver.server)
         got = w.once("-v")
@@ -402,15 +407,7 @@ def test_r18_redirect_to_what_could_not_be_looked_up(case, target):
             "type": "http", "port": s.port, "followRedirects": 1}))},
             f"host IN A {ONE}\nhost IN AAAA ::1")
 
-        def half(q, tcp):
-            if (q.question[0].rdtype == dns.rdatatype.A and
-                    q.question[0].name.to_text() == f"host.{ZONE}."):
-                r = dns.message.make_response(q)
-                r.set_rcode(dns.rcode.SERVFAIL)
-                return r
-            return dns.query.udp(q, w.ns.addr, port=w.ns.port, timeout=5)
-
-        with Fake(half) as resolver:
+        with Fake(half(w)) as resolver:
             w.configure()
             resolve_at(w, resolver.server)
             got = w.once("-v")
